@@ -167,9 +167,13 @@ def make_parser() -> argparse.ArgumentParser:
     crawl.add_argument("--any-host", action="store_true", help="crawl other machines too, politely")
     how = parser.add_argument_group("how")
     how.add_argument(
-        "-c", "--concurrency", type=whole(1), default=DEFAULTS.slots, metavar="N",
+        "-c",
+        "--concurrency",
+        type=whole(1),
+        default=DEFAULTS.slots,
+        metavar="N",
         help="number of slots: connections open at the same time (default %(default)s)",
-    )  # fmt: skip
+    )
     how.add_argument(
         "--max-tries",
         type=whole(1),
@@ -237,10 +241,13 @@ def make_parser() -> argparse.ArgumentParser:
     output.add_argument("--json", action="store_true", help="one JSON object on standard output")
     output.add_argument("--urls", dest="url_report", action="store_true", help="one line per URL")
     output.add_argument(
-        "-v", "--verbose", action="count", default=0,
+        "-v",
+        "--verbose",
+        action="count",
+        default=0,
         help="print each URL when it is fetched, and those that failed again at the end; "
         "-vv repeats all, like --urls",
-    )  # fmt: skip
+    )
     output.add_argument("-q", "--quiet", action="store_true", help="print only errors")
     return parser
 
@@ -328,8 +335,8 @@ def conformance(arguments: Sequence[str]) -> int:
     # Without names the suite tests every backend and skips those that cannot run here.
     chosen = [] if names == [ALL] else [f"--backend={name}" for name in names]
     known = registry.names()
-    if names != [ALL] and not (names and set(names) <= set(known)):
-        complain(f"conformance needs the name of a backend from --list, or {ALL}")
+    if names != [ALL] and not (names and all(n in known or registry.LOOP in n for n in names)):
+        complain(f"conformance needs the name of a backend from --list, a loop, or {ALL}")
         return USAGE
     if find_spec("pytest") is None:
         complain("the conformance suite needs pytest: pip install pytest pytest-timeout")

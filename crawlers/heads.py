@@ -29,8 +29,8 @@ _FIELD: Final = re.compile(rb"([0-9A-Za-z_\-]++):([ -~]*+)")
 _LENGTH: Final = re.compile(rb"[0-9]{1,18}+")
 _NEEDED: Final = (b"content-type", b"content-length", b"location")
 # They change how the body is read, or what becomes of the connection.
-_FRAMING: Final = (
-    *(b"content-encoding", b"transfer-encoding", b"connection", b"proxy-connection", b"upgrade"),
+_FRAMING: Final = tuple(
+    b"content-encoding transfer-encoding connection proxy-connection upgrade".split()
 )
 _ORDINARY: Final[Field] = (b"", b"", None)
 _ODD: Final[Field] = (None, b"", None)

@@ -58,9 +58,18 @@ class ResponseParser:
     """
 
     __slots__ = (
-        "_chunked", "_close", "_encoded", "_handler", "_held", "_keep", "_left", "_length",
-        "_state", "_status", "_version",
-    )  # fmt: skip
+        "_chunked",
+        "_close",
+        "_encoded",
+        "_handler",
+        "_held",
+        "_keep",
+        "_left",
+        "_length",
+        "_state",
+        "_status",
+        "_version",
+    )
 
     def __init__(self, handler: Handler) -> None:
         self._handler = handler

@@ -5,11 +5,13 @@ the backends that need it. Its module has a function ``crawl``, or ``crawl_as``,
 makes one for each backend that a table of the module names.
 
 Backends from other distributions join through the entry-point group
-``crawlers.backends``; the entry point names a :class:`Backend`.
+``crawlers.backends``; the entry point names a :class:`Backend`. A name with a colon, such as
+``uvloop:new_event_loop``, is ``async_await`` on the loop that this function makes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache
@@ -22,11 +24,25 @@ from crawlers.job import CrawlReport, Job, JobError
 from crawlers.recorder import Recorder
 
 __all__ = [
-    "GROUP", "MODELS", "Backend", "BackendError", "CrawlFunction", "about", "load", "names",
-]  # fmt: skip
+    "GROUP",
+    "MODELS",
+    "Backend",
+    "BackendError",
+    "CrawlFunction",
+    "about",
+    "load",
+    "names",
+]
 
 GROUP = "crawlers.backends"
 """Entry-point group for backends from other distributions."""
+
+LOOP = ":"
+"""In the name of a loop: between its module and what makes it."""
+
+
+class UnknownError(BackendError):
+    """Nothing has this name."""
 
 
 def names() -> list[str]:
@@ -42,9 +58,10 @@ def about(name: str) -> Backend:
     """
     if name in OURS:
         return OURS[name]
-    point = _point(name)
     try:
-        return _load_foreign(point)
+        return _foreign_backend(name)
+    except UnknownError:
+        raise
     except BackendError as error:
         return Backend(name, "", -1, str(error), "", missing=str(error))
 
@@ -53,7 +70,7 @@ def load(name: str) -> Backend:
     """Import a backend; raises :class:`BackendError`, which says what to do about it."""
     backend = OURS.get(name)
     if backend is None:
-        return _guarded(name, _load_foreign(_point(name)))
+        return _guarded(name, _foreign_backend(name))
     try:
         module = import_module(backend.module)
         crawl = module.crawl_as(name) if hasattr(module, "crawl_as") else module.crawl
@@ -101,8 +118,16 @@ def _point(name: str) -> EntryPoint:
     if point is None:
         near = " or ".join(get_close_matches(name, names(), cutoff=0.5))
         hint = f"did you mean {near}? " if near else ""
-        raise BackendError(f"no backend named {name!r}: {hint}python -m crawlers --list has all")
+        raise UnknownError(f"no backend named {name!r}: {hint}python -m crawlers --list has all")
     return point
+
+
+def _foreign_backend(name: str) -> Backend:
+    """A backend that is not in the catalogue: of a loop, or of another distribution."""
+    if LOOP in name:
+        on_loop: Callable[[str], Backend] = import_module("crawlers.variants.loops").on_loop
+        return on_loop(name)
+    return _load_foreign(_point(name))
 
 
 def _load_foreign(point: EntryPoint) -> Backend:

@@ -94,9 +94,11 @@ def encrypt(sock: socket.socket, origin: Origin) -> socket.socket:
     assert origin.tls is not None
     sock.getpeername()  # fails after a reset; wrap_socket would lose the descriptor then
     return origin.tls.wrap_socket(
-        sock, server_hostname=origin.host, do_handshake_on_connect=False,
+        sock,
+        server_hostname=origin.host,
+        do_handshake_on_connect=False,
         suppress_ragged_eofs=False,
-    )  # fmt: skip
+    )
 
 
 def shake_hands(sock: socket.socket) -> None:

@@ -28,12 +28,12 @@ DIFFERS = {
     },
 }
 
-HIDES_RESETS = {
-    "test_failures_are_retried_and_counted[tls]": (
+HIDES_RESETS: dict[str, str] = {}
+if sys.version_info < (3, 12, 3):
+    HIDES_RESETS["test_failures_are_retried_and_counted[tls]"] = (
         "before Python 3.12.3 a socket over TLS ends where it was reset, unless it is told not to "
         "suppress ends without close_notify, as urllib3 does not tell it"
-    ),
-} if sys.version_info < (3, 12, 3) else {}  # fmt: skip
+    )
 
 HTTPX_DIFFERS = {
     "test_an_answer_behind_an_answer_is_none": (

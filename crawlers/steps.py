@@ -9,7 +9,7 @@ import re
 import resource
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = make_parser().parse_args(arguments)
     try:
         if options.all:
-            return show_all()
+            return show_all(as_json=options.json)
         if options.trace:
             return show_trace(options.trace, options.svg)
         if options.number is not None and options.url is None:
@@ -207,8 +207,30 @@ def verdict(step: str, site: judge.Answer, found: judge.Answer) -> str:
     return "yes" if found["peak_connections"] <= SLOTS else "yes, a socket for each link"
 
 
-def show_all() -> int:
-    """Judge every step, and print one table."""
+def judged() -> Iterator[tuple[str, judge.Answer, judge.Answer]]:
+    """Every step with what the judge found of it, and its row: numbers as far as it has them."""
+    with (
+        judge.serving(SITE) as site,
+        judge.serving(f"tree:{FEW + 1}:{FEW}:4096") as few,
+        judge.serving(f"tree:{MANY + 1}:{MANY}:16384") as many,
+    ):
+        for step in STEPS:
+            found, row = judge.run(step, site), {}
+            if step in CRAWLS and "seconds" in found:
+                row = {
+                    "pages_per_s": found["pages"] / found["seconds"],
+                    "ms": 1000 * found["processor"] / found["pages"],
+                    "kib": cost(step, few, many) if found["peak_connections"] > 1 else None,
+                    "at_once": found["peak_connections"],
+                }
+            yield step, {**found, "verdict": verdict(step, site, found)}, row
+
+
+def show_all(*, as_json: bool) -> int:
+    """Judge every step, and print one table, or the numbers as one JSON object."""
+    if as_json:
+        print(json.dumps({step: row for step, _, row in judged()}))
+        return 0
     from rich.console import Console
     from rich.table import Table
 
@@ -217,40 +239,34 @@ def show_all() -> int:
         table.add_column(head, justify="right", no_wrap=True)
     table.add_column("all pages once?")
     failed = 0
-    with (
-        judge.serving(SITE) as site,
-        judge.serving(f"tree:{FEW + 1}:{FEW}:4096") as few,
-        judge.serving(f"tree:{MANY + 1}:{MANY}:16384") as many,
-    ):
-        for number, step in enumerate(STEPS, 1):
-            source = source_of(step)
-            _, waits, switches, *_ = FIELDS.findall(source)[0]
-            found = judge.run(step, site)
-            row = [f"{number} {step}", waits, switches, str(source.count("\n"))]
-            if "seconds" not in found:
-                failed += 1
-                row += ["", "", "", "", found["says"] or "did not end"]
-            elif step in CRAWLS:
-                row += [
-                    f"{found['pages'] / found['seconds']:.0f}",
-                    f"{1000 * found['processor'] / found['pages']:.2f}",
-                    cost(step, few, many) if found["peak_connections"] > 1 else "",
-                    str(found["peak_connections"]),
-                    verdict(step, site, found),
-                ]
-            table.add_row(*row)
+    for number, (step, found, row) in enumerate(judged(), 1):
+        source = source_of(step)
+        _, waits, switches, *_ = FIELDS.findall(source)[0]
+        ended = "seconds" in found
+        failed += not ended
+        table.add_row(
+            f"{number} {step}",
+            waits,
+            switches,
+            str(source.count("\n")) if ended else "",
+            f"{row['pages_per_s']:.0f}" if row else "",
+            f"{row['ms']:.2f}" if row else "",
+            f"{row['kib']:.1f}" if row and row["kib"] is not None else "",
+            f"{row['at_once']}" if row else "",
+            found["verdict"] if ended else found["says"] or "did not end",
+        )
     Console(width=max(100, Console().width)).print(table, highlight=False)
     print("ms: processor time of a page. KiB: user memory of one more connection.")
     return 1 if failed else 0
 
 
-def cost(step: str, few: judge.Answer, many: judge.Answer) -> str:
-    """The memory of one more connection in KiB."""
+def cost(step: str, few: judge.Answer, many: judge.Answer) -> float | None:
+    """The memory of one more connection in KiB; None where too few could be opened."""
     with ThreadPoolExecutor() as pool:
         sizes = (2, MANY // 10) if step == "redis_workers" else (FEW, MANY)
         both = pool.map(judge.held, (step, step), (few, many), sizes)
     (count, size), (more, larger) = both
-    return f"{(larger - size) / (more - count) / 1024:.1f}" if more > count > 0 else "?"
+    return (larger - size) / (more - count) / 1024 if more > count > 0 else None
 
 
 def show_trace(pages: int, file: Path | None) -> int:

@@ -32,8 +32,16 @@ class Handshakes:
     """What all encrypted connections share: the certificate, and the count of handshakes."""
 
     __slots__ = (
-        "_clock", "_context", "_loop", "_timer", "failed", "full", "outgoing", "resumed", "waiting"
-    )  # fmt: skip
+        "_clock",
+        "_context",
+        "_loop",
+        "_timer",
+        "failed",
+        "full",
+        "outgoing",
+        "resumed",
+        "waiting",
+    )
 
     def __init__(
         self,

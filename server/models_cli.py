@@ -151,13 +151,22 @@ def run(options: argparse.Namespace) -> None:
         site = make_site(options.site, options.seed, authority, None, scheme)
         stack.callback(site.close)
         hello = {
-            "listening": name_of(listening), "model": server.name, "family": server.family,
-            "site": site.spec, "seed": options.seed, "pages": site.pages, "urls": site.urls,
-            "bytes": site.page_bytes, "digest": site.digest, "limits": asdict(limits),
-            "pid": os.getpid(), "python": platform.python_version(), "scheme": scheme,
+            "listening": name_of(listening),
+            "model": server.name,
+            "family": server.family,
+            "site": site.spec,
+            "seed": options.seed,
+            "pages": site.pages,
+            "urls": site.urls,
+            "bytes": site.page_bytes,
+            "digest": site.digest,
+            "limits": asdict(limits),
+            "pid": os.getpid(),
+            "python": platform.python_version(),
+            "scheme": scheme,
             "versions": {library: version(library) for library in server.needs.split()},
             "tls": tls and tls.facts.as_json(),
-        }  # fmt: skip
+        }
 
         def ready() -> None:
             hello["pid"] = os.getpid()  # gunicorn serves in another process

@@ -24,18 +24,33 @@ NUMBERS = ("", "٣x", "1\x01", "9" * 5000, "\x1b[2J")
 GO = ("threads", "URL")
 CRAWLERS: list[tuple[str, ...]] = [
     *((*GO, "-c", text) for text in NUMBERS),
-    *((), ("", "URL"), ("a\nb\n", "URL"), ("\x1b[2J", "URL"), ("../threads", "URL")),
-    *(("x" * 100_000, "URL"), ("threads", "http://\udcff/"), (*GO, "--\u202e")),
+    (),
+    ("", "URL"),
+    ("a\nb\n", "URL"),
+    ("\x1b[2J", "URL"),
+    ("../threads", "URL"),
+    ("x" * 100_000, "URL"),
+    ("threads", "http://\udcff/"),
+    (*GO, "--\u202e"),
     *((*GO, "--exclude", pattern) for pattern in ("x{99999999999}", "(" * 10_000)),
-    *(("conformance", "a\nb"), (*GO, "-c", "999999999")),
+    ("conformance", "a\nb"),
+    (*GO, "-c", "999999999"),
 ]
 BENCH: list[tuple[str, ...]] = [
-    *((), ("\x1b[2J",), ("run\nx",), ("cite", ""), ("cite", "\udcff"), ("cite", "/dev/zero")),
-    *(("run", "--profile", "\x1b[2J"), ("list", "--profile", "")),
-    *(("run", "--profile", "smoke", *more)
-      for more in (("--only", "[b]x"), ("--backends", "a\nb"))),
+    (),
+    ("\x1b[2J",),
+    ("run\nx",),
+    ("cite", ""),
+    ("cite", "\udcff"),
+    ("cite", "/dev/zero"),
+    ("run", "--profile", "\x1b[2J"),
+    ("list", "--profile", ""),
+    *(
+        ("run", "--profile", "smoke", *more)
+        for more in (("--only", "[b]x"), ("--backends", "a\nb"))
+    ),
     *(("run", "--blocks", text) for text in NUMBERS),
-]  # fmt: skip
+]
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from bench.__main__ import main
 from bench.cli import command, options
 from bench.launch import ROOT
 from bench.run import runner
-from crawlers import steps
+from crawlers import registry, steps
 from crawlers.backend import Backend
 from crawlers.catalogue import OURS
 from crawlers.command import make_parser
@@ -135,7 +135,8 @@ def attempt(words: Sequence[str]) -> None:
 def installed(names: Sequence[str] | None, _: object) -> list[Backend]:
     """Every backend of the registry, as if all of their libraries were here."""
     known = [replace(backend, missing=None) for backend in OURS.values()]
-    return [backend for backend in known if names is None or backend.name in names]
+    found = [backend for backend in known if names is None or backend.name in names]
+    return found + [registry.about(name) for name in names or () if registry.LOOP in name]
 
 
 @pytest.mark.parametrize("said", sorted(commands()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -68,6 +69,19 @@ def test_the_documents_in_view_can_be_read_in_an_evening() -> None:
     """What is true on one day is in docs/notebook, what one looks up in docs/reference."""
     files = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
     assert sum(len(file.read_text().split()) for file in files) <= MOST_WORDS
+
+
+def test_the_story_quotes_its_programs_without_a_cut() -> None:
+    text = (ROOT / "docs" / "story.md").read_text()
+    quotes = re.findall(
+        r"\]\(\.\./(crawlers/chapter/\w+\.py)\)\n\n```python\n(.*?)```", text, re.DOTALL
+    )
+    assert len(quotes) == text.count("```python") > 5
+    for name, quote in quotes:
+        lines = quote.splitlines()
+        source = (ROOT / name).read_text().splitlines()
+        runs = (source[at : at + len(lines)] for at in range(len(source)))
+        assert lines in (dedent("\n".join(run)).split("\n") for run in runs), name
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -28,7 +28,7 @@ from bench.cards import document as cards_document
 from bench.cards import libraries
 from bench.claims import ledger
 from bench.claims.experiments import stack_ripping
-from bench.claims.verdict import TOPICS, Evidence, judge
+from bench.claims.verdict import TOPICS, Evidence, judge, load_all
 from bench.cli.commands.report import EXTENSIONS
 from bench.cli.reference import FOLDER
 from bench.costs import record as costs_record
@@ -123,9 +123,21 @@ def fleet_tables(name: str) -> str:
     return fleet_report.tables(fleet_records.load(RESULTS / name))
 
 
+@cache
+def evidence() -> list[Evidence]:
+    return [Evidence.load(folder) for folder in ledger.usual()]
+
+
+def chapter() -> str:
+    """The table of docs/chapter.md: what it says, and what was measured."""
+    python = analysed("reference").campaign.environment.python
+    steps = ledger.by_step(evidence())
+    return ledger.rendered("chapter.md", steps=steps, python=python, elsewhere=ledger.elsewhere)
+
+
 def claims() -> str:
-    """The verdicts of docs/claims.md."""
-    found = judge([Evidence.load(folder) for folder in ledger.usual()])
+    """The verdicts of docs/claims.md, without those of the chapter."""
+    found = judge(evidence(), [claim for claim in load_all() if not claim.step])
     words = ledger.interpreters(found)
     return ledger.rendered("verdicts.md", verdicts=found, topics=TOPICS, interpreters=words)
 
@@ -155,8 +167,11 @@ def story() -> str:
         for name in MODELS
     ]
     heads = [
-        *("model", "KiB for an idle connection", "KiB over TLS"),
-        *("µs for a fetched page", "µs for a crawled page"),
+        "model",
+        "KiB for an idle connection",
+        "KiB over TLS",
+        "µs for a fetched page",
+        "µs for a crawled page",
     ]
     assert found.group is not None, "results/headlines has campaigns"
     about = f"{found.group.size}, {found.group.python}; 100 slots, pages of 2 KB."
@@ -194,7 +209,21 @@ def others() -> str:
 
 
 def served() -> str:
-    """The findings and tables of docs/servers.md."""
+    """The findings of docs/servers.md."""
+    found = [
+        answer.finding
+        for question, answer in answers(analysed("reference"))
+        if question.NAME in SERVE
+    ]
+    return "\n".join(
+        textwrap.fill(cite.quoted(one), 100, initial_indent="- ", subsequent_indent="  ")
+        for one in found
+        if one
+    )
+
+
+def served_tables() -> str:
+    """The findings and tables of docs/reference/servers.md."""
     analysis = analysed("reference")
     parts = []
     for question, answer in answers(analysis):
@@ -211,6 +240,7 @@ def served() -> str:
 
 
 BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
+    ("chapter", "chapter"): chapter,
     ("claims", "claims"): claims,
     ("costs", "costs"): costs_table,
     ("fleet", "fleet"): partial(fleet_tables, "fleet"),
@@ -219,6 +249,7 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     ("notebook/libraries", libraries.NAME): used,
     ("notebook/method-studies", equal.NAME): held_equal,
     ("servers", "servers"): served,
+    ("reference/servers", "servers-tables"): served_tables,
     ("reading-the-charts", readme.NAME): partial(gallery, "reference"),
     ("interpreters", readme.NAME): partial(gallery, "interpreters"),
     ("interpreters", findings.NAME): lambda: findings.markdown(analysed("interpreters")),

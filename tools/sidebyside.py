@@ -22,6 +22,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from bench import filesystem
+from bench.claims.experiments import stack_ripping
 from bench.launch import ROOT
 from bench.palette import PALETTES
 from bench.report import markup
@@ -52,8 +53,13 @@ WAITS: Final = {
 LOCKS: Final = frozenset({"Lock", "RLock", "Condition", "Semaphore", "Event", "Barrier"})
 NO_CODE: Final = frozenset(
     {
-        *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT),
-        *(tokenize.DEDENT, tokenize.ENCODING, tokenize.ENDMARKER),
+        tokenize.COMMENT,
+        tokenize.NL,
+        tokenize.NEWLINE,
+        tokenize.INDENT,
+        tokenize.DEDENT,
+        tokenize.ENCODING,
+        tokenize.ENDMARKER,
     }
 )
 SUSPENSIONS: Final = (ast.Await, ast.Yield, ast.YieldFrom, ast.AsyncFor, ast.AsyncWith)
@@ -201,9 +207,21 @@ def metrics(model: str) -> dict[str, int]:
             and node.func.attr in HAND_OVERS
             for node in nodes
         ),
-        "fields that a slot carries from step to step": len(_slots(nodes)),
+        "places that catch an error": len(stack_ripping.catches(model)),
+        "local variables of a fetch that are fields of a slot": len(
+            _slots(nodes) & fetch_variables()
+        ),
         "locks, conditions and events": len(locks),
     }
+
+
+def fetch_variables() -> set[str]:
+    """What ``fetch`` of the threads keeps from step to step: its arguments and variables."""
+    tree = ast.parse(source_of("threads"))
+    (fetch,) = (n for n in tree.body if isinstance(n, Function) and n.name == "fetch")
+    names = (node for node in ast.walk(fetch) if isinstance(node, ast.Name))
+    stored = {name.id for name in names if isinstance(name.ctx, ast.Store)}
+    return {argument.arg for argument in fetch.args.args} | stored
 
 
 def code_lines(source: str) -> set[int]:
@@ -243,10 +261,10 @@ def _called(node: ast.expr) -> str | None:
     return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
 
 
-def _slots(nodes: list[ast.AST]) -> list[str]:
+def _slots(nodes: list[ast.AST]) -> set[str]:
     slot = next(n for n in nodes if isinstance(n, ast.ClassDef) and n.name == "Slot")
     return next(
-        list(ast.literal_eval(statement.value))
+        set(ast.literal_eval(statement.value))
         for statement in slot.body
         if isinstance(statement, ast.Assign) and "__slots__" in ast.unparse(statement.targets[0])
     )

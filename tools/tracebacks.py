@@ -16,6 +16,7 @@ from bench.claims.experiments import stack_ripping
 from bench.claims.experiments.stack_ripping import Frame, Ripped
 from bench.launch import ROOT
 from bench.text import markdown_table
+from crawlers.registry import MODELS
 
 PAGE: Final = ROOT / "docs" / "stack-ripping.md"
 GONE: Final = "*gone*"
@@ -44,18 +45,36 @@ The callers left are what matters: they show what the fetch was for.
 
 How long and how complex the four files are: [side by side](side-by-side.md#metrics-of-the-source).
 
-## With threads, and with callbacks
-"""
+## Where an error can be caught
 
-SHOWN: Final = ("threads", "callbacks")
-"""The models whose tracebacks are on the page: one that keeps its callers, one that does not."""
+The chapter adds that no handler can enclose a chain of callbacks. Here one `except` of `fetch`
+ends whatever fails in a whole exchange, with threads, generators and coroutines. The other catches
+of `generators` wait again for a socket that is not ready. With callbacks each step needs its own.
+"""
+TEXTS: Final = """
+## The four tracebacks
+
+The generators are the chapter's point: each `yield from` is a frame, so the way to the error is
+whole again.
+"""
 
 
 def markdown(ripped: Sequence[Ripped]) -> str:
     """The whole page."""
-    lines = [HEAD, *surviving(ripped), FOOT]
-    lines += [f"### {one.model}\n\n```\n{one.text}\n```\n" for one in ripped if one.model in SHOWN]
+    lines = [HEAD, *surviving(ripped), FOOT, *catching(), TEXTS]
+    lines += [f"### {one.model}\n\n```\n{one.text}\n```\n" for one in ripped]
     return "\n".join(lines)
+
+
+def catching() -> list[str]:
+    """Which functions of each model end an exchange, and how often it says ``except``."""
+    ending = [stack_ripping.handlers(model) for model in MODELS]
+    rows = [
+        ["functions that end a failed exchange", *(str(len(names)) for names in ending)],
+        ["", *(", ".join(f"`{name}`" for name in names) for names in ending)],
+        ["`except` in all", *(str(len(stack_ripping.catches(model))) for model in MODELS)],
+    ]
+    return markdown_table(["", *(f"`{model}`" for model in MODELS)], rows)
 
 
 def surviving(ripped: Sequence[Ripped]) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from math import inf, sqrt
 from pathlib import Path
 from typing import Final
@@ -31,6 +32,7 @@ from bench.claims.verdict import (
     Verdict,
     bounds_words,
     judge,
+    load_all,
     of_campaign,
 )
 from bench.launch import RESULTS, shown
@@ -43,6 +45,7 @@ from bench.show.measured import TIMES
 from bench.show.table import MISSING
 from bench.show.words import commit_words, footer, machine_words
 from bench.text import significant
+from crawlers.chapter import STEPS
 
 PAGE: Final = "claims.md"
 USUAL: Final = ("reference", "interpreters")
@@ -101,6 +104,31 @@ def interpreters(verdicts: Sequence[Verdict]) -> str:
     counts = Counter(each.python for each in found if isinstance(each, Number))
     each = [f"{python} ({number})" for python, number in counts.most_common()]
     return f"Numbers by interpreter: {', '.join(each) or 'none'}."
+
+
+def by_step(evidence: Sequence[Evidence]) -> list[tuple[int, Verdict, Verdict]]:
+    """What the chapter and the texts around it say, by its steps, which count from 1.
+
+    Each claim with its numbers, and with those of experiments on another interpreter.
+    """
+    first = evidence[0]
+    python = first.analysis.campaign.environment.python
+    others = [run for run in first.measured if run.head.environment.python != python]
+    places = {step: number for number, step in enumerate(STEPS, 1)}
+    claims = sorted((c for c in load_all() if c.step), key=lambda claim: places[claim.step])
+    both = zip(
+        judge(evidence, claims), judge([replace(first, measured=others)], claims), strict=True
+    )
+    return [(places[one.claim.step], one, other) for one, other in both]
+
+
+def elsewhere(one: Judged, other: Judged) -> str:
+    """The number of an experiment on another interpreter, and its caveat."""
+    if other.reading.kind != "experiment" or not isinstance(other.now, Number):
+        return ""
+    if isinstance(one.now, Number) and one.now.python == other.now.python:
+        return ""
+    return f"{now(other)} ({basis(other.now)})"
 
 
 # --- the page, the terminal, and a section of a report -----------------------------------------

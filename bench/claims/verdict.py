@@ -68,6 +68,7 @@ class Number:
 @dataclass(frozen=True, slots=True)
 class Missing:
     reason: str
+    measured: bool = True  # the campaign has trials, but no number can be had from them
 
 
 @dataclass(slots=True)
@@ -230,7 +231,8 @@ class ExperimentReading(_Reading):
         if run is None:
             return Missing(
                 f"the experiment {self.experiment} was not run beside this campaign; run "
-                f"`python -m bench study claims results/{evidence.name} --measure`"
+                f"`python -m bench study claims results/{evidence.name} --measure`",
+                measured=False,
             )
         found = list(run.by_program().get(self.experiment, {}).values())
         kept = [value for each in found if (value := each.values.get(self.value)) is not None]
@@ -298,7 +300,8 @@ def _no_trials(lacking: Sequence[str], where: str, backends: Sequence[str]) -> M
     return Missing(
         f"this campaign has no valid trials of {' and '.join(lacking)} at {where}; run "
         f"`python -m bench run --only {where} --backends {','.join(dict.fromkeys(backends))}"
-        f"{'' if once else f' --blocks {2 * stats.MIN_BLOCKS}'}`"
+        f"{'' if once else f' --blocks {2 * stats.MIN_BLOCKS}'}`",
+        measured=False,
     )
 
 
@@ -306,6 +309,7 @@ class Claim(_Strict):
     name: str  # the file's, without its ending
     title: str  # a few words, for headings and charts
     topic: Topic
+    step: str = ""  # of the chapter that says it: its name in crawlers/chapter
     sentence: str
     quote: bool = False  # the exact words of the source; otherwise a paraphrase
     conditions: str = ""  # under which its author made the claim
@@ -400,9 +404,14 @@ class Verdict:
 
 
 def read(reading: Reading, evidence: Sequence[Evidence]) -> Number | Missing:
-    """The number of the first campaign that has one, or why the first has none."""
+    """The number of the first campaign that has one, or why one with trials has none."""
     found = [reading.number(one) for one in evidence]
-    return next((each for each in found if isinstance(each, Number)), found[0])
+    order = (
+        *(each for each in found if isinstance(each, Number)),
+        *(each for each in found if isinstance(each, Missing) and each.measured),
+        *found,
+    )
+    return order[0]
 
 
 def judge(evidence: Sequence[Evidence], claims: Sequence[Claim] | None = None) -> list[Verdict]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bench.launch import RESULTS
 from bench.plan.profiles import PROFILES
+from crawlers.registry import LOOP, MODELS
 
 if TYPE_CHECKING:  # it imports what measures, and some commands only read
     from bench.run.runner import Options
@@ -31,6 +34,13 @@ def names(text: str) -> list[str]:
     found = [name.strip() for name in text.split(",") if name.strip()]
     if not found:
         raise argparse.ArgumentTypeError("no name given")
+    return found
+
+
+def loops(text: str) -> list[str]:
+    found = names(text)
+    if wrong := [name for name in found if not all(name.partition(LOOP))]:
+        raise argparse.ArgumentTypeError(f"must be package:factory, not {wrong[0]!r}")
     return found
 
 
@@ -73,6 +83,14 @@ def campaign(add: Callable[..., Any], profile: str = "quick") -> None:
     add(
         "--backends", type=names, metavar="A,B", help="only these backends (default: the profile's)"
     )
+    add(
+        "--loop",
+        type=loops,
+        metavar="PACKAGE:FACTORY",
+        help="measure async_await on the event loop that this function or class makes, too "
+        "(default backends: the models and uvloop)",
+    )
+    add("--base", metavar="NAME", help="the backend that ratios are to (default: callbacks)")
     add("--blocks", type=blocks, metavar="N", help="blocks at every point, not the profile's")
     add("--seed", type=seed, help="decides the order of trials (default: random; it is recorded)")
     add("--deadline", type=seconds, metavar="S", help="stop a trial after S seconds")
@@ -95,12 +113,25 @@ def campaign(add: Callable[..., Any], profile: str = "quick") -> None:
     add("--no-charts", action="store_true", help="only record, without charts and report")
 
 
+def backends(arguments: argparse.Namespace) -> list[str] | None:
+    """The backends that were asked for, loops included; None for the profile's."""
+    asked: list[str] | None = arguments.backends
+    if not arguments.loop:
+        return asked
+    # Child processes start in the folder of the suite, and the loop may lie in this one.
+    path = (str(Path.cwd()), os.environ.get("PYTHONPATH"))
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, path))
+    usual = [*MODELS, *["uvloop"] * bool(find_spec("uvloop"))]
+    return list(dict.fromkeys([*(asked or usual), *arguments.loop]))
+
+
 def chosen(arguments: argparse.Namespace) -> Options:
     from bench.run.runner import Options
 
     return Options(
         profile=arguments.profile,
-        backends=arguments.backends,
+        backends=backends(arguments),
+        base=arguments.base,
         blocks=arguments.blocks,
         seed=arguments.seed,
         deadline_s=arguments.deadline,
@@ -116,11 +147,16 @@ def measuring(parser: argparse.ArgumentParser, profile: str = "quick") -> None:
     parser.add_argument(
         "--only", type=names, metavar="W,P", help="only these workloads or points of any profile"
     )
+    add_verbose(parser)
     add_json(parser)
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+
+
+def add_verbose(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-v", "--verbose", action="store_true", help="print the tables, too")
 
 
 def add_campaign(parser: argparse.ArgumentParser, *, usual: bool = True) -> None:

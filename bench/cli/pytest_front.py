@@ -49,7 +49,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Fail early, in one line, for a profile or backend that does not exist."""
     draw_to_files()
-    names = config.getoption("--backends")
+    names = config.option.backends = options.backends(config.option)
     try:
         usual = profiles.profile(config.getoption("--profile")).backends
         known = backends.look_up(names or usual)
@@ -121,7 +121,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         config.stash[FINISHED] = finished
         if not finished.end.complete:
             if finished.records.trials and not config.getoption("--no-charts"):
-                show_results(finished, console)
+                show_results(finished, console, verbose=config.option.verbose > 0)
             code = runner.exit_code(finished, console)
             pytest.exit(f"the campaign did not finish: {finished.end.reason}", returncode=code)
 
@@ -134,12 +134,12 @@ def terminal(config: pytest.Config) -> Iterator[Console]:
         yield Terminal(sys.stdout)
 
 
-def show_results(finished: Finished, console: Console) -> None:
+def show_results(finished: Finished, console: Console, *, verbose: bool) -> None:
     console.print()
     with warnings.catch_warnings():
         # pytest may turn warnings into errors, which must not stop the drawing.
         warnings.simplefilter("default")
-        publish(finished, console)
+        publish(finished, console, verbose=verbose)
 
 
 @pytest.hookimpl(trylast=True)
@@ -150,7 +150,7 @@ def pytest_terminal_summary(
     if finished and finished.end.complete and not config.getoption("--no-charts"):
         with terminal(config) as console:
             try:
-                show_results(finished, console)
+                show_results(finished, console, verbose=config.option.verbose > 0)
             except store.StoreError as error:
                 terminalreporter.write_line(str(error), red=True)
 

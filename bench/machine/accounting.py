@@ -52,7 +52,7 @@ class Ends:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class GroupMemory:
     """The kernel objects of a group at one moment, in bytes."""
 
     slab: int
@@ -127,9 +127,9 @@ def ends(group: str) -> Ends | None:
     return found if found.accepted > ALIKE * found.socket else None
 
 
-def counted(*pids: int) -> Counted | None:
+def counted(*pids: int) -> GroupMemory | None:
     """What the group of this process and these counts now; None if they share none."""
     group = common_group(*pids)
     of_each = ends(group) if group else None
     slab = slab_bytes(group) if group else None
-    return Counted(slab, of_each) if slab is not None and of_each else None
+    return GroupMemory(slab, of_each) if slab is not None and of_each else None

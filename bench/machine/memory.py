@@ -68,7 +68,7 @@ from typing import Final
 import psutil
 
 from bench.machine import accounting, procfs
-from bench.machine.accounting import Counted
+from bench.machine.accounting import GroupMemory
 from bench.machine.procfs import Slab
 from bench.schema import Memory, MemoryParts
 from bench.text import KIB
@@ -316,7 +316,7 @@ def read_slabs() -> Slabs | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Snapshot:
     """Memory at one moment.
 
     The parts that only the kernel counts are None in ``own``: the difference of two
@@ -327,7 +327,7 @@ class Reading:
     other: MemoryParts | None = None  # the process at the other end
     free: int | None = None  # of the machine, anonymous memory included
     slabs: Slabs | None = None
-    group: Counted | None = None  # where there are no slabs
+    group: GroupMemory | None = None  # where there are no slabs
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,7 +343,7 @@ class Reader:
     # Found once: readings to compare must use the same size.
     stack_bytes: int | None = field(default_factory=kernel_stack_bytes)
 
-    def read(self) -> Reading:
+    def read(self) -> Snapshot:
         """Look at the machine first, then at the processes."""
         slabs, free = read_slabs(), free_memory(or_anonymous=True)
         worker = psutil.Process(self.worker_pid)
@@ -353,7 +353,7 @@ class Reader:
         if self.server_pid is not None:
             other = process_parts(psutil.Process(self.server_pid), self.stack_bytes)
         pids = [self.worker_pid, *([self.server_pid] if self.server_pid else [])]
-        return Reading(own, other, free, slabs, None if slabs else accounting.counted(*pids))
+        return Snapshot(own, other, free, slabs, None if slabs else accounting.counted(*pids))
 
 
 # --- what grew ---------------------------------------------------------------------------
@@ -413,7 +413,7 @@ def kernel_growth(
 
 
 def counted_growth(
-    before: Counted, held: Counted, connections: int, theirs: Sequence[str]
+    before: GroupMemory, held: GroupMemory, connections: int, theirs: Sequence[str]
 ) -> KernelGrowth:
     """The same split of what a control group counted."""
     ends = before.ends
@@ -425,7 +425,7 @@ def counted_growth(
     return KernelGrowth(sockets, own - sockets, round(connections * there))
 
 
-def second_method(before: Reading, held: Reading) -> int | None:
+def second_method(before: Snapshot, held: Snapshot) -> int | None:
     """How much the machine's free memory shrank, whatever other programs did meanwhile.
 
     Anonymous memory counts as free in a reading, so that of the two processes is added.
@@ -438,7 +438,7 @@ def second_method(before: Reading, held: Reading) -> int | None:
 
 
 def memory(
-    before: Reading, held: Reading, connections: int, theirs: Sequence[str] = WATCH
+    before: Snapshot, held: Snapshot, connections: int, theirs: Sequence[str] = WATCH
 ) -> Memory:
     """What holding the connections added; ``theirs`` is as in :func:`kernel_growth`."""
     kernel = kernel_growth(before.slabs, held.slabs, connections, theirs)

@@ -18,7 +18,7 @@ from rich.console import Console
 from bench.analysis import stats
 from bench.machine import cpu, doctor, memory
 from bench.machine.doctor import Needs, available_bytes, mib
-from bench.machine.memory import Reader, Reading
+from bench.machine.memory import Reader, Snapshot
 from bench.micro.study import Process, Study, by_repeat, head, in_turn, missing
 from bench.report import study
 from bench.report.charts import Design
@@ -331,7 +331,7 @@ def hold(kind: Kind, count: int, cores: list[int]) -> Held:
     return Held(count=count, **parts(kind, before, held), **times)
 
 
-def parts(kind: Kind, before: Reading, held: Reading) -> Mapping[str, int | None]:
+def parts(kind: Kind, before: Snapshot, held: Snapshot) -> Mapping[str, int | None]:
     """The bytes by which each part grew; None where it is unknown or not its own."""
     both = memory.memory(before, held, 0)
     grown = memory.grown(both.before, both.held, SOURCES)

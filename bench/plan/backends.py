@@ -29,6 +29,7 @@ from server.models.catalogue import SERVERS
 
 if TYPE_CHECKING:  # this program runs on interpreters that have no pydantic
     from bench.plan.workloads import Point
+    from bench.schema import CampaignRecord
 
 TIMEOUT_S = 60.0
 
@@ -94,6 +95,16 @@ def base_of(names: Sequence[str]) -> str:
             if Label.parse(name).name == model:
                 return name
     return names[0]
+
+
+def rebased(campaign: CampaignRecord, base: str) -> CampaignRecord:
+    """The campaign with ratios to another of its backends; raises :class:`BackendsError`."""
+    if base not in campaign.backends:
+        raise BackendsError(
+            f"--base {base}: not in campaign {campaign.campaign}, which has "
+            f"{', '.join(campaign.backends)}"
+        )
+    return campaign.model_copy(update={"base": base})
 
 
 def as_server(name: str) -> Backend:

@@ -153,16 +153,41 @@ SILENT_S = 3.0
 _failed: set[str] = set()
 """The backends of which a test has failed."""
 
+_tried: dict[str, tuple[str, bool]] = {}
+"""Test -> its kind, and whether it or what it left behind has failed."""
+
+GIVE_UP = 10
+"""After so many failures, if most of what was tried has failed, the suite stops."""
+
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Function,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Note which backend has failed, in the test itself or by what it left behind."""
+    """Note what failed, in the test itself or by what it left behind; stop where most does.
+
+    It does not stop where several backends are tested, or with pytest's --maxfail.
+    """
     report = yield
     if report.failed and hasattr(item, "callspec"):
         _failed.add(str(item.callspec.params.get("backend")))
+    if report.failed or (report.passed and report.when == "call"):
+        _tried[item.nodeid] = item.module.__name__.rpartition("_")[2], report.failed
+    failures = sum(failed for _, failed in _tried.values())
+    several = len(item.config.getoption("--backend")) != 1 or item.config.getoption("maxfail")
+    if failures >= max(GIVE_UP, len(_tried) / 2) and not several:
+        item.session.shouldfail = "most of it fails; --maxfail 999 runs the rest"
     return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say in one line which kinds of tests fail."""
+    tried = Counter(kind for kind, _ in _tried.values())
+    failures = Counter(kind for kind, failed in _tried.values() if failed)
+    if failures:
+        said = ", ".join(f"{kind} {failed} of {tried[kind]}" for kind, failed in failures.items())
+        passed = ", ".join(kind for kind in tried if kind not in failures) or "none"
+        terminalreporter.write_line(f"fails: {said}; passes: {passed}. First look at one: -x")
 
 
 @pytest.fixture

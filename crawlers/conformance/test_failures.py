@@ -37,8 +37,12 @@ def test_failures_are_retried_and_counted(
     server.script["/garbage"] = b"220 mail.example ESMTP\r\n\r\n"
     report = crawl(backend, server, slots=2, max_tries=3, keep_alive=False)
     assert outcomes(report) == {
-        "/": 200, "/flaky": 200, "/reset": "reset", "/early": "closed", "/garbage": "protocol",
-    }  # fmt: skip
+        "/": 200,
+        "/flaky": 200,
+        "/reset": "reset",
+        "/early": "closed",
+        "/garbage": "protocol",
+    }
     assert server.requests == {"/": 1, "/flaky": 3, "/reset": 3, "/early": 3, "/garbage": 1}
     assert report.retries == 6
 

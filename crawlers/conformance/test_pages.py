@@ -91,8 +91,13 @@ def test_bodies_of_every_framing(backend: Backend, server: ScriptedServer) -> No
     server.script["/large"] = ok(b"x" * 3_000_000, "text/plain")
     report = crawl(backend, server, slots=2)
     assert outcomes(report) == {
-        "/": 200, "/chunked": 200, "/to-close": 200, "/c": 200, "/d": 204, "/large": 200,
-    }  # fmt: skip
+        "/": 200,
+        "/chunked": 200,
+        "/to-close": 200,
+        "/c": 200,
+        "/d": 204,
+        "/large": 200,
+    }
     assert report.rows[server.url + "large"].size == 3_000_000
 
 
@@ -130,9 +135,16 @@ def test_redirects_merge_and_end(backend: Backend, server: ScriptedServer) -> No
     assert found.pop("/loop") == found.pop("/pool") == "redirect_loop"
     assert found.pop("/nowhere") == found.pop("/bad") == "bad_redirect"
     assert found == {
-        "/": 200, "/foo": 302, "/bar": 301, "/baz": 200, "/away": 302,
-        "/r0": 303, "/r1": 303, "/r2": 303, "/r3": "too_many_redirects",
-    }  # fmt: skip
+        "/": 200,
+        "/foo": 302,
+        "/bar": 301,
+        "/baz": 200,
+        "/away": 302,
+        "/r0": 303,
+        "/r1": 303,
+        "/r2": 303,
+        "/r3": "too_many_redirects",
+    }
     assert set(server.requests.values()) == {1}
 
 

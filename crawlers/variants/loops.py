@@ -22,12 +22,17 @@ from __future__ import annotations
 
 import asyncio
 from asyncio import futures, tasks
+from dataclasses import replace
+from functools import partial
 from importlib import import_module
+from operator import attrgetter
 from typing import Any
 
-from crawlers.backend import CrawlFunction
+from crawlers.backend import Backend, BackendError, CrawlFunction
+from crawlers.catalogue import OURS
 from crawlers.job import CrawlReport, Job
 from crawlers.recorder import Recorder
+from crawlers.variants import _asyncio
 
 CRAWLS = {
     "uvloop": ("_asyncio", "uvloop"),
@@ -85,3 +90,29 @@ def crawl_as(name: str) -> CrawlFunction:
         return report
 
     return crawl
+
+
+def on_loop(name: str) -> Backend:
+    """``async_await`` on the loop of ``package:factory``, which is called without arguments.
+
+    Raises :class:`BackendError` where that makes no event loop.
+    """
+    package, _, factory = name.partition(":")
+    try:
+        make = attrgetter(factory)(import_module(package))
+        loop = make()
+        if not isinstance(loop, asyncio.AbstractEventLoop):
+            raise TypeError(f"it makes no event loop of asyncio, but a {type(loop).__name__}")
+        loop.close()
+    except (Exception, SystemExit) as error:  # not our module: it may raise anything
+        where = " (is its folder on PYTHONPATH?)" if isinstance(error, ImportError) else ""
+        raise BackendError(f"loop {name}: {type(error).__name__}: {error}{where}") from error
+    return replace(
+        OURS["async_await"],
+        name=name,
+        rung=OURS["uvloop"].rung,
+        summary=f"async_await on {name}",
+        changes="against async_await: the loop; the same source",
+        crawl=partial(_asyncio.crawl_on, name, loop_factory=make),
+        module="",
+    )

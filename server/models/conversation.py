@@ -36,9 +36,18 @@ class Conversation:
     """
 
     __slots__ = (
-        "_body", "_buffer", "_deadline", "_last", "_request", "_rest", "_service", "_waits",
-        "counts", "ended", "over",
-    )  # fmt: skip
+        "_body",
+        "_buffer",
+        "_deadline",
+        "_last",
+        "_request",
+        "_rest",
+        "_service",
+        "_waits",
+        "counts",
+        "ended",
+        "over",
+    )
 
     def __init__(self, service: Service, now: float) -> None:
         self._service = service

@@ -2,7 +2,7 @@
 
 Set are only: the listening socket, one worker, the limits that have an option, no access log (most
 have none by default) and no messages but warnings. Everything else is the library's default;
-docs/servers.md has the page of each documentation.
+docs/reference/servers.md has the page of each documentation.
 """
 
 from __future__ import annotations
@@ -64,10 +64,15 @@ def aiohttp_web(service: Service) -> None:
     limits = service.limits
     with lent(service):
         web.run_app(
-            for_aiohttp(service), sock=service.listening, ssl_context=service.tls, backlog=BACKLOG,
-            keepalive_timeout=limits.idle_s, shutdown_timeout=limits.grace_s,
-            access_log=None, print=None,
-        )  # fmt: skip
+            for_aiohttp(service),
+            sock=service.listening,
+            ssl_context=service.tls,
+            backlog=BACKLOG,
+            keepalive_timeout=limits.idle_s,
+            shutdown_timeout=limits.grace_s,
+            access_log=None,
+            print=None,
+        )
 
 
 def uvicorn(service: Service, loop: str = "asyncio") -> None:
@@ -76,11 +81,16 @@ def uvicorn(service: Service, loop: str = "asyncio") -> None:
 
     limits, tls = service.limits, service.tls
     config = uvicorn.Config(
-        asgi(service), http="httptools", loop=loop, backlog=BACKLOG,
-        timeout_keep_alive=round(limits.idle_s), timeout_graceful_shutdown=round(limits.grace_s),
-        access_log=False, log_level="warning",
+        asgi(service),
+        http="httptools",
+        loop=loop,
+        backlog=BACKLOG,
+        timeout_keep_alive=round(limits.idle_s),
+        timeout_graceful_shutdown=round(limits.grace_s),
+        access_log=False,
+        log_level="warning",
         ssl_context_factory=(lambda config, default: tls) if tls else None,
-    )  # fmt: skip
+    )
     with lent(service):
         uvicorn.Server(config).run(sockets=[service.listening])
 
@@ -121,10 +131,15 @@ def granian(service: Service) -> None:
     service.listening.close()  # granian makes its own
     ready, service.ready = service.ready, lambda: None  # it starts before it listens
     server = Server(
-        asgi(service), address=host, port=port, interface=Interfaces.ASGI, log_enabled=False,
-        backlog=BACKLOG, backpressure=service.limits.max_connections,
+        asgi(service),
+        address=host,
+        port=port,
+        interface=Interfaces.ASGI,
+        log_enabled=False,
+        backlog=BACKLOG,
+        backpressure=service.limits.max_connections,
         http1_settings=HTTP1Settings(header_read_timeout=round(service.limits.idle_s * 1000)),
-    )  # fmt: skip
+    )
 
     async def run(stop: Stop) -> None:
         serving = asyncio.create_task(server.serve())
@@ -155,13 +170,18 @@ def gunicorn_gevent(service: Service) -> None:
     limits, ready = service.limits, service.ready  # a worker that cannot say so fails to boot
     ours, its = socket.socketpair()
     settings = {
-        "bind": f"fd://{service.listening.detach()}", "workers": 1, "worker_class": "gevent",
-        "worker_connections": limits.max_connections, "backlog": BACKLOG,
-        "keepalive": round(limits.idle_s), "graceful_timeout": round(limits.grace_s),
+        "bind": f"fd://{service.listening.detach()}",
+        "workers": 1,
+        "worker_class": "gevent",
+        "worker_connections": limits.max_connections,
+        "backlog": BACKLOG,
+        "keepalive": round(limits.idle_s),
+        "graceful_timeout": round(limits.grace_s),
         "timeout": 0,  # its watchdog's clock goes on while the harness stops its worker
-        "loglevel": "warning", "worker_exit": end,
+        "loglevel": "warning",
+        "worker_exit": end,
         "post_worker_init": lambda worker: ready(),
-    }  # fmt: skip
+    }
 
     class Application(BaseApplication):  # type: ignore[misc]
         def load_config(self) -> None:
@@ -185,10 +205,14 @@ def waitress(service: Service) -> None:
 
     limits = service.limits
     server = create_server(
-        wsgi(service), sockets=[service.listening], asyncore_use_poll=True,
-        connection_limit=limits.max_connections, channel_timeout=round(limits.idle_s),
-        max_request_header_size=limits.max_head, max_request_body_size=limits.max_body,
-    )  # fmt: skip
+        wsgi(service),
+        sockets=[service.listening],
+        asyncore_use_poll=True,
+        connection_limit=limits.max_connections,
+        channel_timeout=round(limits.idle_s),
+        max_request_header_size=limits.max_head,
+        max_request_body_size=limits.max_body,
+    )
     with lent(service):
         service.ready()
         server.run()

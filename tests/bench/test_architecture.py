@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -40,6 +41,14 @@ ALLOWED = {"bench": {"bench", "crawlers"}, "crawlers": {"crawlers"}, "server": {
 
 TABLES = {"server.models.catalogue"}
 """What everybody may import: it names things, and imports nothing."""
+
+TWICE = """
+    Answer Asked Blocks Cell Checked Columns Command Compared Comparison Costs Data Extra Group
+    Held Hop Judged Kind Library Load Measured Member Memory Number Pages Point Position Process
+    Program Reading Report Row Rows Sample Schedule Seen Served Serving Sides Spread Status
+    Study Task Trial Turn Turns Values Verdict Way _Reading
+"""
+"""Classes and types that still share their name with another one of bench. Take names out only."""
 
 Graph = dict[str, set[str]]
 
@@ -169,3 +178,20 @@ def test_nobody_waits_for_what_is_not_needed(module: str, unwanted: str) -> None
     """Figures are data, so no question draws; a list of what to measure needs no statistics."""
     program = f"import sys, {module}; sys.exit({unwanted!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False).returncode == 0
+
+
+def types(tree: ast.Module) -> Iterator[str]:
+    """The classes and types that a module defines at its top."""
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            if isinstance(target, ast.Name) and not target.id.isupper() and target.id[0].isupper():
+                yield target.id
+
+
+def test_a_class_name_exists_once_in_bench() -> None:
+    trees = [ast.parse(file.read_text()) for file in (ROOT / "bench").rglob("*.py")]
+    counts = Counter(name for tree in trees for name in types(tree))
+    assert {name for name, count in counts.items() if count > 1} <= set(TWICE.split())

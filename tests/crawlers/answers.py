@@ -128,8 +128,13 @@ STATUS = (
     *(
         Case(f"the status line {line!r}", status(line), BAD)
         for line in (
-            *(b"http/1.1 200 OK", b"HTTP/1.1 20 OK", b"HTTP/1.1 2000 OK", b"HTTP/1.1 abc OK"),
-            *("HTTP/1.1 ٢٠٠ OK".encode(), OK + b"HTTP/1.1 404 X", b"\xef\xbb\xbfHTTP/1.1 200 OK"),
+            b"http/1.1 200 OK",
+            b"HTTP/1.1 20 OK",
+            b"HTTP/1.1 2000 OK",
+            b"HTTP/1.1 abc OK",
+            "HTTP/1.1 ٢٠٠ OK".encode(),
+            OK + b"HTTP/1.1 404 X",
+            b"\xef\xbb\xbfHTTP/1.1 200 OK",
         )
     ),
     Case("no reason, but its space", status(b"HTTP/1.1 200 "), KEPT),
@@ -147,17 +152,24 @@ STATUS = (
     Case("status 999", status(b"HTTP/1.1 999 OK"), f"999, 3 B, *|{BAD}"),
     Case("HTTP/1.0", status(b"HTTP/1.0 200 OK"), LOST, valid=True),
     Case("HTTP/1.0 with keep-alive", b"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n" + ABC, GOOD),
-    Case("chunks in HTTP/1.0", b"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n"
-         b"Transfer-Encoding: chunked\r\n\r\n" + IN_CHUNKS, "200, * B, closed|protocol"),
-)  # fmt: skip
+    Case(
+        "chunks in HTTP/1.0",
+        b"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n"
+        b"Transfer-Encoding: chunked\r\n\r\n" + IN_CHUNKS,
+        "200, * B, closed|protocol",
+    ),
+)
 HEADS = (
     Case("lines that end in LF alone", b"HTTP/1.1 200 OK\nContent-Length: 3\n\nabc", EITHER),
     Case("lines that end in CR CR LF", (OK + ABC).replace(b"\r\n", b"\r\r\n"), EITHER),
     Case("a bare CR in a value", headed(b"X: a\rb"), EITHER),
     Case("a bare CR that hides a length", headed(b"X: a\rContent-Length: 1"), EITHER),
     Case("a folded value", headed(b"X: a\r\n b"), KEPT),
-    Case("folded lines and such a body", OK + b"X: a\r\n b \r\n\t c\r\nContent-Length:\r\n 5\r\n"
-         b"\r\na\r\n b", "200, 5 B, kept"),
+    Case(
+        "folded lines and such a body",
+        OK + b"X: a\r\n b \r\n\t c\r\nContent-Length:\r\n 5\r\n\r\na\r\n b",
+        "200, 5 B, kept",
+    ),
     Case("a folded line before nonsense", headed(b"X: a\r\n b", b"nonsense"), "protocol"),
     Case("a folded status line", OK + b" X: a\r\nContent-Length: 0\r\n\r\n", "protocol"),
     Case("a folded Content-Length", length(b"\r\n 3"), EITHER),
@@ -177,11 +189,15 @@ HEADS = (
     Case("Keep-Alive of nothing", headed(b"Keep-Alive: timeout=nan, max=-1"), GOOD, valid=True),
     Case("Upgrade in a 200", headed(b"Connection: upgrade", b"Upgrade: h2c"), EITHER),
     Case("two hundred cookies", headed(*[b"Set-Cookie: a=b; Domain=..; Max-Age=x"] * 200), GOOD),
-    Case("a login", b"HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=x, Digest\r\n" + ABC,
-         "401, 3 B, *", valid=True),
+    Case(
+        "a login",
+        b"HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=x, Digest\r\n" + ABC,
+        "401, 3 B, *",
+        valid=True,
+    ),
     Case("503 until -1", b"HTTP/1.1 503 X\r\nRetry-After: -1\r\n" + ABC, "503, 3 B, *", True),
     Case("300 with a Location", b"HTTP/1.1 300 X\r\nLocation: /x\r\n" + ABC, "300, 3 B, *", True),
-)  # fmt: skip
+)
 LENGTHS = (
     *(
         Case(f"a length of {value!r}", length(value), BAD)
@@ -208,8 +224,15 @@ CODINGS = (
     *(
         Case(f"the coding {value!r}", coded(value), KEPT)
         # RFC 9110, 5.5: a tab is a blank. llhttp read to the end of the connection.
-        for value in (b"CHUNKED", b"chunked\t", b"\t chunked \t ", b"identity, chunked",
-                      b"gzip, chunked", b"gzip, chunked\t\t", b"gzip\r\nTransfer-Encoding: chunked")
+        for value in (
+            b"CHUNKED",
+            b"chunked\t",
+            b"\t chunked \t ",
+            b"identity, chunked",
+            b"gzip, chunked",
+            b"gzip, chunked\t\t",
+            b"gzip\r\nTransfer-Encoding: chunked",
+        )
     ),
     *(
         Case(f"the coding {value!r}", coded(value, b"abc"), LOST)
@@ -224,15 +247,24 @@ CODINGS = (
         for size in (b"3;a=b", b'3;a="b;c"', b"0003")
     ),
     Case("chunks", CHUNKED + b"1\r\na\r\n2\r\nbc\r\n0\r\n\r\n", KEPT, valid=True),
-    Case("chunks of one byte", CHUNKED + b"1\r\nx\r\n" * 5000 + b"0\r\n\r\n", "200, 5000 B, kept",
-         valid=True),
+    Case(
+        "chunks of one byte",
+        CHUNKED + b"1\r\nx\r\n" * 5000 + b"0\r\n\r\n",
+        "200, 5000 B, kept",
+        valid=True,
+    ),
     Case("chunked twice", coded(b"chunked, chunked"), EITHER),
-    Case("chunked and gzip in two lines",
-         coded(b"chunked\r\nTransfer-Encoding: gzip", b"abc"), EITHER),
+    Case(
+        "chunked and gzip in two lines",
+        coded(b"chunked\r\nTransfer-Encoding: gzip", b"abc"),
+        EITHER,
+    ),
     Case("chunked and a NUL", coded(b"chunked\0", b"abc"), EITHER),
-    Case("a length beside chunks",
-         OK + b"Content-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n" + IN_CHUNKS,
-         f"{LOST}|{BAD}"),
+    Case(
+        "a length beside chunks",
+        OK + b"Content-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n" + IN_CHUNKS,
+        f"{LOST}|{BAD}",
+    ),
     Case("a blank after a chunk's size", sized(b"3 "), EITHER),
     Case("a chunk's size with thirty zeros", sized(b"0" * 30 + b"3"), EITHER),
     Case("a chunk's size of twenty digits", sized(b"F" * 20), LARGE),
@@ -243,25 +275,49 @@ CODINGS = (
     Case("no last chunk", sized(b"3", b"\r\nabc\r\n"), "closed"),
     Case("no line after the last chunk", sized(b"3", b"\r\nabc\r\n0\r\n"), "closed"),
     Case("trailers", sized(b"3", b"\r\nabc\r\n0\r\nX: y\r\n\r\n"), KEPT),
-    Case("a thousand trailers", sized(b"3", b"\r\nabc\r\n0\r\n" + b"a: b\r\n" * 1000 + b"\r\n"),
-         f"{EITHER}|too_large"),
+    Case(
+        "a thousand trailers",
+        sized(b"3", b"\r\nabc\r\n0\r\n" + b"a: b\r\n" * 1000 + b"\r\n"),
+        f"{EITHER}|too_large",
+    ),
     # Both parsers take it for one in the head.
     *(
-        Case(f"a length of {value!r} in a trailer",
-             sized(b"3", b"\r\nabc\r\n0\r\nContent-Length: " + value + b"\r\n\r\n"), LOST)
+        Case(
+            f"a length of {value!r} in a trailer",
+            sized(b"3", b"\r\nabc\r\n0\r\nContent-Length: " + value + b"\r\n\r\n"),
+            LOST,
+        )
         for value in (b"9", b"3", b"x", b"-1", b"9" * 30, b"3\r\nContent-Length: 4")
     ),
-    Case("a length in a trailer behind a folded line", OK + b"Transfer-Encoding: chunked\r\n"
-         b"X: a\r\n b\r\n\r\n3\r\nabc\r\n0\r\nContent-Length: x\r\n\r\n", LOST),
-    Case("a length in a trailer behind a tab",
-         coded(b"chunked\t", b"3\r\nabc\r\n0\r\nContent-Length: x\r\n\r\n"), LOST),
-    Case("chunks with an extension and a trailer",
-         sized(b"3", b"\r\nabc\r\n2;x=y\r\nde\r\n0\r\nT: 1\r\n\r\n"), "200, 5 B, kept"),
-    Case("chunks above the limit", sized(b"fffff", b"\r\n" + b"x" * 0xFFFFF + b"\r\n9\r\n123456789"
-         b"\r\n0\r\n\r\n"), "too_large"),
+    Case(
+        "a length in a trailer behind a folded line",
+        OK + b"Transfer-Encoding: chunked\r\n"
+        b"X: a\r\n b\r\n\r\n3\r\nabc\r\n0\r\nContent-Length: x\r\n\r\n",
+        LOST,
+    ),
+    Case(
+        "a length in a trailer behind a tab",
+        coded(b"chunked\t", b"3\r\nabc\r\n0\r\nContent-Length: x\r\n\r\n"),
+        LOST,
+    ),
+    Case(
+        "chunks with an extension and a trailer",
+        sized(b"3", b"\r\nabc\r\n2;x=y\r\nde\r\n0\r\nT: 1\r\n\r\n"),
+        "200, 5 B, kept",
+    ),
+    Case(
+        "chunks above the limit",
+        sized(b"fffff", b"\r\n" + b"x" * 0xFFFFF + b"\r\n9\r\n123456789\r\n0\r\n\r\n"),
+        "too_large",
+    ),
     *(
-        Case(name, ok(body, extra=f"Content-Encoding: {coding}\r\n"),
-             f"coded|200, {len(body)} B, *", True, False)
+        Case(
+            name,
+            ok(body, extra=f"Content-Encoding: {coding}\r\n"),
+            f"coded|200, {len(body)} B, *",
+            True,
+            False,
+        )
         for name, coding, body in (
             ("gzip that was not asked for", "gzip", gzip.compress(b"<a href=/never>")),
             ("gzip that is none", "gzip", b"abc"),
@@ -271,36 +327,55 @@ CODINGS = (
             ("a second coding", "identity\r\nContent-Encoding: br", b"abc"),
         )
     ),
-    Case("gzip of no page", ok(b"abc", "text/plain", "Content-Encoding: gzip\r\n"), GOOD, True,
-         False),
-)  # fmt: skip
+    Case(
+        "gzip of no page", ok(b"abc", "text/plain", "Content-Encoding: gzip\r\n"), GOOD, True, False
+    ),
+)
 INTERIM = (
     Case("100 first", b"HTTP/1.1 100 Continue\r\n\r\n" + OK + ABC, KEPT, ends=False),
-    Case("103 and 200 with folded lines",
-         b"HTTP/1.1 103 X\r\nX: a\r\n b\r\n\r\n" + headed(b"X: a\r\n b"), KEPT),
-    Case("103 and 200 with a tab behind chunked", b"HTTP/1.1 100 X\r\n\r\nHTTP/1.1 103 X\r\n"
-         b"Transfer-Encoding: chunked\t\r\n\r\n" + coded(b"chunked\t", b"3\r\na\t\r\r\n0\r\n\r\n"),
-         KEPT),
+    Case(
+        "103 and 200 with folded lines",
+        b"HTTP/1.1 103 X\r\nX: a\r\n b\r\n\r\n" + headed(b"X: a\r\n b"),
+        KEPT,
+    ),
+    Case(
+        "103 and 200 with a tab behind chunked",
+        b"HTTP/1.1 100 X\r\n\r\nHTTP/1.1 103 X\r\n"
+        b"Transfer-Encoding: chunked\t\r\n\r\n" + coded(b"chunked\t", b"3\r\na\t\r\r\n0\r\n\r\n"),
+        KEPT,
+    ),
     Case("103 with headers", b"HTTP/1.1 103 X\r\nContent-Length: 1\r\n\r\n" + OK + ABC, KEPT),
     Case("as many as are allowed", b"HTTP/1.1 102 X\r\n\r\n" * MAX_INTERIM + OK + ABC, KEPT),
     Case("one more", b"HTTP/1.1 102 X\r\n\r\n" * (MAX_INTERIM + 1) + OK + ABC, "protocol"),
     Case("an interim answer alone", b"HTTP/1.1 100 Continue\r\n\r\n", "closed"),
     Case("103 that closes", b"HTTP/1.1 103 X\r\nConnection: close\r\n\r\n" + OK + ABC, KEPT),
     Case("103 in HTTP/1.0 and a fold", b"HTTP/1.0 103 X\r\nA: b\r\n c\r\n\r\n" + OK + ABC, KEPT),
-    Case("103 and a final one that closes", b"HTTP/1.1 103 X\r\nconnection: close\r\n\r\n"
-         b"HTTP/1.1 200 OK\r\nConnection: close\r\n" + ABC, LOST),
+    Case(
+        "103 and a final one that closes",
+        b"HTTP/1.1 103 X\r\nconnection: close\r\n\r\n"
+        b"HTTP/1.1 200 OK\r\nConnection: close\r\n" + ABC,
+        LOST,
+    ),
     Case("100 with a Location", b"HTTP/1.1 100 X\r\nLocation: /x\r\n\r\n" + OK + ABC, GOOD),
-    Case("an interim answer in pieces", in_pieces(b"HTTP/1.1 1", b"00 X\r\n\r", b"\n" + OK, ABC),
-         GOOD, False, False),
-    Case("101 that was not asked for",
-         b"HTTP/1.1 101 X\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\nabc", BAD),
+    Case(
+        "an interim answer in pieces",
+        in_pieces(b"HTTP/1.1 1", b"00 X\r\n\r", b"\n" + OK, ABC),
+        GOOD,
+        False,
+        False,
+    ),
+    Case(
+        "101 that was not asked for",
+        b"HTTP/1.1 101 X\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\nabc",
+        BAD,
+    ),
     Case("204", b"HTTP/1.1 204 No Content\r\n\r\n", "204, 0 B, kept", True, False),
     Case("204 with a length", b"HTTP/1.1 204 X\r\nContent-Length: 3\r\n\r\n", "204, 0 B, *"),
     Case("204 and a body", b"HTTP/1.1 204 X\r\n\r\nabc", "204, 0 B, *"),
     Case("304", b"HTTP/1.1 304 X\r\nContent-Length: 9\r\n\r\n", "304, 0 B, kept", True, False),
     Case("304 and a Location", b"HTTP/1.1 304 X\r\nLocation: /x\r\n\r\n", "304, 0 B, *", True),
     Case("205 and a body", b"HTTP/1.1 205 X\r\n" + ABC, "205, 3 B, *", False, False),
-)  # fmt: skip
+)
 TIMES = (
     Case("one byte at a time", in_pieces(*(bytes([byte]) for byte in OK + ABC)), GOOD, True, False),
     Case("urgent data", urgent, GOOD, True, False),
@@ -315,6 +390,12 @@ KINDS = (
     Case("a path as charset", ok(b"abc", kind="text/html; charset=../../x"), GOOD, True, False),
 )
 CASES: Final = (
-    *(*PROTOCOLS, *STATUS, *HEADS, *LENGTHS, *CODINGS),
-    *(*INTERIM, *TIMES, *KINDS),
+    *PROTOCOLS,
+    *STATUS,
+    *HEADS,
+    *LENGTHS,
+    *CODINGS,
+    *INTERIM,
+    *TIMES,
+    *KINDS,
 )

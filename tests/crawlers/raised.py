@@ -6,15 +6,37 @@ import socket
 from importlib import import_module
 
 ANY = [
-    *(OSError, ConnectionResetError, TimeoutError, socket.gaierror, EOFError, ValueError),
-    *(TypeError, KeyError, IndexError, AttributeError, AssertionError, RuntimeError),
-    *(UnicodeError, NotImplementedError, ArithmeticError, ImportError, LookupError),
+    OSError,
+    ConnectionResetError,
+    TimeoutError,
+    socket.gaierror,
+    EOFError,
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    AttributeError,
+    AssertionError,
+    RuntimeError,
+    UnicodeError,
+    NotImplementedError,
+    ArithmeticError,
+    ImportError,
+    LookupError,
 ]
 """What any library may raise, besides exceptions of its own."""
 
 SOCKET: list[type[Exception]] = [
-    *(OSError, ConnectionError, ConnectionResetError, BrokenPipeError, ConnectionAbortedError),
-    *(TimeoutError, PermissionError, InterruptedError, socket.gaierror, socket.herror),
+    OSError,
+    ConnectionError,
+    ConnectionResetError,
+    BrokenPipeError,
+    ConnectionAbortedError,
+    TimeoutError,
+    PermissionError,
+    InterruptedError,
+    socket.gaierror,
+    socket.herror,
 ]
 """What a socket's methods raise. Models that use nothing else catch nothing else."""
 

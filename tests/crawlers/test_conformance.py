@@ -19,12 +19,19 @@ import pytest
 from bench.launch import ROOT
 from bench.machine import interpreters
 from crawlers import registry
-from crawlers.conformance.conftest import Resources
+from crawlers.conformance.conftest import GIVE_UP, Resources
 from crawlers.registry import MODELS
 from tests.crawlers.backends import IN_CHILDREN
 
 WHOLE = (
-    *(*MODELS, "uvloop", "trio", "aiohttp", "gevent", "tornado", "urllib3", "httpx"),
+    *MODELS,
+    "uvloop",
+    "trio",
+    "aiohttp",
+    "gevent",
+    "tornado",
+    "urllib3",
+    "httpx",
     "aiofastnet",
 )
 """The models, and one of each library that does TLS in its own way. All that a suite does is
@@ -184,6 +191,30 @@ def test_a_backend_that_leaks_is_told_what_and_soon(tmp_path: Path) -> None:
     assert done.returncode == 1, done.stdout
     assert re.search(r"left behind: descriptor \d+ \(AF_UNIX socket .*\), descriptor", done.stdout)
     assert float(re.findall(r" in ([\d.]+)s", done.stdout)[-1]) < 60
+
+
+DEAD = """
+import asyncio
+
+class Loop(asyncio.SelectorEventLoop):
+    def _add_reader(self, *args):
+        raise NotImplementedError
+"""
+
+
+def test_a_loop_that_fails_everything_is_told_so_and_soon(tmp_path: Path) -> None:
+    """It ran for eleven minutes, and then listed each test."""
+    (tmp_path / "dead.py").write_text(DEAD)
+    done = subprocess.run(
+        [sys.executable, "-m", "crawlers", "conformance", "dead:Loop", "-q", *ALONE],
+        env=os.environ | WITHOUT_PLUGINS | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 1, done.stdout
+    assert f"fails: ends {GIVE_UP} of {GIVE_UP}; passes: none. First look at one: -x" in done.stdout
+    assert "most of it fails; --maxfail 999 runs the rest" in done.stdout
 
 
 def test_what_is_left_has_a_name() -> None:

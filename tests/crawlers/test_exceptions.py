@@ -52,12 +52,14 @@ PLACES: dict[str, Callable[[], Place]] = {
     "anyio_trio": lambda: raising("anyio._backends._trio:SocketStream.receive", "anyio", "trio"),
     "twisted": lambda: raising("twisted.internet.tcp:Connection.write", "twisted.internet.error"),
     "aiohttp": lambda: raising(
-        *("aiohttp:ClientSession._request", "aiohttp.client_exceptions"), "aiohttp.http_exceptions"
+        "aiohttp:ClientSession._request", "aiohttp.client_exceptions", "aiohttp.http_exceptions"
     ),
     "httpx": lambda: raising("httpx:AsyncClient.send", "httpx", "httpcore", "h11", "anyio"),
     "httpx2": lambda: raising("httpx2:AsyncClient.send", "httpx2", "httpcore2", "h11", "anyio"),
     "requests": lambda: raising(
-        *("requests.adapters:HTTPAdapter.send", "requests.exceptions", "urllib3.exceptions"),
+        "requests.adapters:HTTPAdapter.send",
+        "requests.exceptions",
+        "urllib3.exceptions",
         "http.client",
     ),
     "urllib3": lambda: raising("urllib3:PoolManager.urlopen", "urllib3.exceptions", "http.client"),

@@ -98,12 +98,11 @@ def test_no_more_roots_than_pages() -> None:
 
 SITE = ("http://site.test/in", "https://site.test/tls")
 ELSEWHERE = (
-    *(
-        "http://site.test:8080/other-port",
-        "http://www.site.test/www",
-        "http://site.test.evil.test/",
-    ),
-    *("https://site.test:8443/other-port", "http://site.test:443/not-a-default-port"),
+    "http://site.test:8080/other-port",
+    "http://www.site.test/www",
+    "http://site.test.evil.test/",
+    "https://site.test:8443/other-port",
+    "http://site.test:443/not-a-default-port",
 )
 
 
@@ -113,11 +112,14 @@ ELSEWHERE = (
         # With default ports, http and https of a host are one site.
         ({"urls": ("http://site.test/",)}, SITE + ELSEWHERE, SITE),
         ({"urls": ("https://site.test/",)}, SITE + ELSEWHERE, SITE),
-        ({"urls": ("http://site.test:8080/",)}, (*SITE, "https://site.test:8080/", *ELSEWHERE),
-         ("http://site.test:8080/other-port",)),
+        (
+            {"urls": ("http://site.test:8080/",)},
+            (*SITE, "https://site.test:8080/", *ELSEWHERE),
+            ("http://site.test:8080/other-port",),
+        ),
         ({"exclude": r"\.pdf$|private"}, ("a.pdf", "b", "private/c"), ("http://site.test/b",)),
     ],
-)  # fmt: skip
+)
 def test_scope_is_the_exact_host_and_port(
     settings: dict[str, object], links: tuple[str, ...], taken: tuple[str, ...]
 ) -> None:

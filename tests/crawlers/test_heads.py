@@ -13,11 +13,25 @@ from tests.crawlers.test_parser import BODIES, HEADERS, STATUS_LINES, outcome
 
 ORDINARY = st.sampled_from(
     [
-        *(b"Content-Length: 3", b"content-length:3", b"CONTENT-LENGTH:  003 ", b"Content-Length:0"),
-        *(b"Content-Type: text/html", b"content-type:", b"Content-Type: text/plain; charset=x "),
-        *(b"Location: /a", b"location:/b", b"Server: nginx/1.27.0", b"X-Empty:", b'ETag: "a-b"'),
-        *(b"Connection: keep-alive", b"connection:Keep-Alive", b"Content-Language: en"),
-        *(b"Content-Encoding: gzip", b"Keep-Alive: timeout=5", b"Date: now", b"X_Y: z"),
+        b"Content-Length: 3",
+        b"content-length:3",
+        b"CONTENT-LENGTH:  003 ",
+        b"Content-Length:0",
+        b"Content-Type: text/html",
+        b"content-type:",
+        b"Content-Type: text/plain; charset=x ",
+        b"Location: /a",
+        b"location:/b",
+        b"Server: nginx/1.27.0",
+        b"X-Empty:",
+        b'ETag: "a-b"',
+        b"Connection: keep-alive",
+        b"connection:Keep-Alive",
+        b"Content-Language: en",
+        b"Content-Encoding: gzip",
+        b"Keep-Alive: timeout=5",
+        b"Date: now",
+        b"X_Y: z",
     ]
 )
 RESPONSES = st.builds(

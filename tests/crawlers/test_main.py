@@ -184,6 +184,9 @@ def test_verbose_prints_each_url_as_it_comes(backend: str) -> None:
         (["threads"], "name a backend and a URL"),
         (["tread", "http://127.0.0.1/"], "no backend named 'tread': did you mean threads"),
         (["xyz", "http://127.0.0.1/"], "no backend named 'xyz': python -m crawlers --list"),
+        (["json:loads", "http://127.0.0.1/"], "loop json:loads: TypeError: "),
+        (["builtins:dict", "http://127.0.0.1/"], "it makes no event loop of asyncio, but a dict"),
+        (["no_such:loop", "http://127.0.0.1/"], "(is its folder on PYTHONPATH?)"),
         (["threads", "ftp://127.0.0.1/"], "not an http:// or https:// URL"),
         (["threads", "https://127.0.0.1/", "--cafile", "/none"], "/none: No such file"),
         (["threads", "https://127.0.0.1/", "--cafile", __file__], "not a file of PEM certificates"),
@@ -215,9 +218,23 @@ def test_verbose_prints_each_url_as_it_comes(backend: str) -> None:
         *(
             (["threads", url], "")
             for url in (
-                *("", " ", "http://", "//", "/", "http:///", ":80", "a b", "http://[::1", "\0"),
-                *("http:", "http:80", "https:/127.0.0.1/"),  # were hosts of that name
-                *("ftp://127.0.0.1/", "javascript://127.0.0.1/", "data:,x", "http://\ud800/"),
+                "",
+                " ",
+                "http://",
+                "//",
+                "/",
+                "http:///",
+                ":80",
+                "a b",
+                "http://[::1",
+                "\0",
+                "http:",
+                "http:80",
+                "https:/127.0.0.1/",  # were hosts of that name
+                "ftp://127.0.0.1/",
+                "javascript://127.0.0.1/",
+                "data:,x",
+                "http://\ud800/",
                 "x" * 100_000 + ":1:1",
             )
         ),

@@ -52,9 +52,13 @@ def test_robots_txt_is_obeyed(server: ScriptedServer, name: str) -> None:
     server.script["/moved"] = redirect("/private/c")
     server.script.update({path: page() for path in ("/a", "/private/not")})
     assert crawl(server, name) == {
-        "": 200, "a": 200, "private/not": 200, "moved": 302,
-        "private/b": "forbidden", "private/c": "forbidden",
-    }  # fmt: skip
+        "": 200,
+        "a": 200,
+        "private/not": 200,
+        "moved": 302,
+        "private/b": "forbidden",
+        "private/c": "forbidden",
+    }
     assert set(server.requests) == {"/robots.txt", "/", "/a", "/private/not", "/moved"}
     assert set(server.requests.values()) == {1}
 

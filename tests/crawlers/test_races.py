@@ -34,7 +34,8 @@ def switching() -> Iterator[None]:
 @pytest.mark.parametrize(
     ("name", "crawls"),
     [
-        *(("threads", 2 * EXAMPLES), ("threads_pool", EXAMPLES // 2)),
+        ("threads", 2 * EXAMPLES),
+        ("threads_pool", EXAMPLES // 2),
         *(
             pytest.param(name, EXAMPLES // 5, marks=pytest.mark.slow)
             for name in ("threads_small_stack", "urllib3", "requests")

@@ -214,9 +214,15 @@ def test_charset(kind: str, name: str | None) -> None:
 def report(rows: dict[str, PageResult], **settings: object) -> CrawlReport:
     """A report of given rows."""
     made: dict[str, object] = {
-        "backend": "test", "root": "http://site.test/", "concurrency": 1, "elapsed_s": 2.0,
-        "stopped": None, "rows": rows, "mechanism": {}, "prefix": "http://site.test",
-    }  # fmt: skip
+        "backend": "test",
+        "root": "http://site.test/",
+        "concurrency": 1,
+        "elapsed_s": 2.0,
+        "stopped": None,
+        "rows": rows,
+        "mechanism": {},
+        "prefix": "http://site.test",
+    }
     return CrawlReport(**{**made, **settings})  # type: ignore[arg-type]
 
 

@@ -37,6 +37,18 @@ def test_every_variant_has_its_file_and_every_file_its_variant() -> None:
     assert files == {OURS[name].module for name in NAMES}
 
 
+def test_a_loop_of_anybody_is_a_backend(tree: FixtureServer) -> None:
+    """Without a distribution: async_await on what a function makes."""
+    name = "asyncio:SelectorEventLoop"
+    report = crawl(name, tree.url)
+    assert (report.backend, report.mechanism["loop"]) == (
+        name,
+        "asyncio.unix_events._UnixSelectorEventLoop",
+    )
+    assert report.rows.keys() == crawl("async_await", tree.url).rows.keys()
+    assert registry.about(name).against == "async_await"
+
+
 def test_a_thread_with_a_small_stack_frees_its_containers() -> None:
     """With 64 KiB on CPython 3.14 it freed none before it ended: python/cpython#141044."""
     script = """

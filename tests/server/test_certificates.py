@@ -39,8 +39,11 @@ def test_a_certificate_of_your_own(files: Path, kind: str) -> None:
     arguments = ["--certificate", str(files / f"{kind}.pem"), "--key", str(files / f"{kind}.key")]
     with running(*arguments, "--site", "list:3:10") as server:
         assert server.ready["tls"] == {
-            "key": kind, "version": "any", "tickets": True, "cafile": None,
-        }  # fmt: skip
+            "key": kind,
+            "version": "any",
+            "tickets": True,
+            "cafile": None,
+        }
         with dial(server, trusting(server, cafile=str(files / "authority.pem"))) as sock:
             sock.sendall(get("/p/0"))
             assert receive(sock)[0] == 200

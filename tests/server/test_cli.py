@@ -10,6 +10,9 @@ import pytest
 from tests.server.conftest import Cli
 from tests.server.fixture_server import Running
 
+DELAYS = "|slow|fixed|fixed:|fixed:x|fixed:1:2|fixed:９|none:1|lognormal:1:2:3"
+"""No delays."""
+
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
@@ -38,11 +41,7 @@ from tests.server.fixture_server import Running
         (["--site", "dir:/dev"], "no index.html"),
         (["--site", "dir:"], "not a site"),
         (["--site", ""], "not a site"),
-        *(
-            (["--delay", spec], "not a delay")
-            for spec in ("", "slow", "fixed", "fixed:", "fixed:x", "fixed:1:2", "fixed:９",
-                         "none:1", "lognormal:1:2:3")
-        ),
+        *((["--delay", spec], "not a delay") for spec in DELAYS.split("|")),
         *((["--delay", f"fixed:{ms}"], "from 0 ms") for ms in ("-1", "nan", "inf", "99999999")),
         (["--delay", "lognormal:50:9"], "sigma must be at most 5"),
         (["--seed", "x"], "invalid number value"),
@@ -72,7 +71,7 @@ from tests.server.fixture_server import Running
         (["models", "bare", "--tls", "ecdsa"], "speaks no TLS"),
         (["models", "waitress", "--limit", "head_s=3"], "has no head_s, only max_head"),
     ],
-)  # fmt: skip
+)
 def test_wrong_usage_gets_one_line_and_status_2(cli: Cli, arguments: list[str], said: str) -> None:
     status, out, errors = cli(*arguments)
     assert status == 2

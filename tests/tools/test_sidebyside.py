@@ -50,5 +50,10 @@ def test_the_documented_sections_and_counts_are_those_of_the_files() -> None:
     assert without_numbers(sidebyside.PAGE.read_text()) == without_numbers(sidebyside.markdown())
 
 
+def test_only_callbacks_keep_the_variables_of_a_fetch_as_fields() -> None:
+    kept = "local variables of a fetch that are fields of a slot"
+    assert [model for model in MODELS if sidebyside.metrics(model)[kept]] == ["callbacks"]
+
+
 def without_numbers(text: str) -> str:
     return re.sub(r"\d+", "N", text)

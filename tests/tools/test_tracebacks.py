@@ -25,6 +25,12 @@ def test_callbacks_lose_the_callers_and_the_others_keep_them(ripped: list[Ripped
     assert [one.callers for one in ripped] == [1, 0, 1, 1]
 
 
+def test_only_callbacks_need_a_handler_in_every_step() -> None:
+    ends = {model: stack_ripping.handlers(model) for model in MODELS}
+    assert {"connected", "fetch", "send", "receive"} < set(ends.pop("callbacks"))
+    assert all(names == ["fetch"] for names in ends.values())
+
+
 def structure(page: str) -> list[str]:
     """The page without line numbers and frames of other projects."""
     kept = [

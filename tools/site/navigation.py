@@ -56,6 +56,7 @@ SECTIONS: Final = (
             "docs/reliability.md",
             "docs/exporting.md",
             "docs/reference/records.md",
+            "docs/reference/servers.md",
         ),
     ),
     Section(

@@ -24,10 +24,15 @@ EXPERIMENTS: Final[dict[str, tuple[str, int | None]]] = {
     "awaiting": ("coroutines", None),
     "bytecode": ("coroutines", 1),
     "coroutines": ("coroutines", 3),
+    "deep_stack": ("chapter", None),
     "echo": ("echo", 6),
+    "interpreter": ("chapter", 1),
     "readiness": ("waiting", None),
     "seen_set": ("coroutines", 6),
+    "sleeping": ("chapter", 5),
+    "spinning": ("chapter", 5),
     "stack_ripping": ("stack_ripping", 1),
+    "steps": ("chapter", 3),
     "thread_ceiling": ("waiting", 5),
 }
 START_S: Final = 30.0

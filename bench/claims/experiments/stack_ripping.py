@@ -9,6 +9,7 @@ makes docs/stack-ripping.md of it.
 
 from __future__ import annotations
 
+import ast
 import os
 import socket
 import sys
@@ -31,8 +32,10 @@ WHOLE: Final = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %
 BROKEN: Final = b"HTTP/1.1 two hundred OK\r\n\r\n"
 RUNNERS: Final = frozenset({"crawl", "run", "main"})
 """Functions that start a crawl."""
+ENDS: Final = frozenset({"fail", "wait"})
+"""What is called to end a failed exchange; callbacks ``wait``, unless TLS only wants to."""
 
-Group = Literal["start", "machinery", "slot", "parser"]
+FrameGroup = Literal["start", "machinery", "slot", "parser"]
 
 
 class Frame(BaseModel):
@@ -57,7 +60,7 @@ class Ripped(BaseModel):
         """Where to set a breakpoint: the model's last frame before the shared parser."""
         return [frame for frame in self.frames if frame.file == f"crawlers/{self.model}.py"][-1]
 
-    def group(self, frame: Frame) -> Group:
+    def group(self, frame: Frame) -> FrameGroup:
         if frame.knows:
             return "slot"
         if frame.file == self.breakpoint.file:
@@ -65,7 +68,7 @@ class Ripped(BaseModel):
         after = self.frames.index(frame) > self.frames.index(self.breakpoint)
         return "parser" if after else "machinery"
 
-    def of(self, group: Group) -> list[Frame]:
+    def of(self, group: FrameGroup) -> list[Frame]:
         return [frame for frame in self.frames if self.group(frame) == group]
 
     @property
@@ -87,9 +90,28 @@ def stack_ripping() -> ExperimentResult:
     result = ExperimentResult()
     for ripped in rip_all():
         result.values[f"{ripped.model}_callers"] = float(ripped.callers)
+        result.values[f"{ripped.model}_handlers"] = float(len(handlers(ripped.model)))
         result.facts[f"{ripped.model}_breakpoint"] = ripped.breakpoint.function
         result.facts[f"{ripped.model}_frames"] = [frame.function for frame in ripped.frames]
     return result
+
+
+def catches(model: str) -> list[tuple[str, ast.ExceptHandler]]:
+    """Each ``except`` in the source of a model, with its function."""
+    tree = ast.parse((ROOT / "crawlers" / f"{model}.py").read_text(encoding="utf-8"))
+    functions = (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
+    return [(f.name, n) for f in functions for n in ast.walk(f) if isinstance(n, ast.ExceptHandler)]
+
+
+def handlers(model: str) -> list[str]:
+    """The functions that end an exchange where they catch an error."""
+    ends = {
+        function
+        for function, handler in catches(model)
+        for node in ast.walk(handler)
+        if isinstance(node, ast.Attribute) and node.attr in ENDS
+    }
+    return sorted(ends)
 
 
 def rip_all() -> list[Ripped]:

@@ -23,6 +23,7 @@ from bench import store
 from bench.capacity.report import ADVICE
 from bench.claims.ledger import CLAIMS
 from bench.cli import DONE, FAILED, options
+from bench.plan import backends
 from bench.report import files, page
 
 EXTENSIONS = (ADVICE, CLAIMS)
@@ -37,6 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="charts also as PDF, and dark ones as PNG: takes a minute longer",
     )
+    parser.add_argument("--base", metavar="NAME", help="take all ratios to this backend instead")
+    options.add_verbose(parser)
     parser.add_argument("--check", action="store_true", help="check what is there instead")
     parser.add_argument(
         "--records", action="store_true", help="with --check: only the records, without charts"
@@ -52,8 +55,18 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         console.print(f"note: ignored an incomplete last record ({records.torn_bytes} bytes)")
     if not records.trials:
         raise store.StoreError(f"{file}: no trial was recorded, so there is nothing to report")
+    if arguments.base is not None:
+        records.campaign = backends.rebased(records.campaign, arguments.base)
     folder = arguments.out or file.parent
-    page.write(records, folder, console, file, EXTENSIONS, everything=arguments.everything)
+    page.write(
+        records,
+        folder,
+        console,
+        file,
+        EXTENSIONS,
+        everything=arguments.everything,
+        verbose=arguments.verbose,
+    )
     return DONE
 
 

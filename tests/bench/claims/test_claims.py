@@ -74,7 +74,7 @@ def judged(low: float, high: float, *holds: tuple[float, float]) -> Verdict:
 
 
 def test_every_claim_asks_for_what_exists() -> None:
-    points = {point.id for point in profile("reference").points}
+    points = {point.id for name in ("reference", "smoke") for point in profile(name).points}
     assert len(LEDGER) >= 12
     for claim in LEDGER.values():
         whose = [reading.whose for reading in claim.reading]

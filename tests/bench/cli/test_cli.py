@@ -220,6 +220,35 @@ def test_a_dry_run_prints_the_plan_and_measures_nothing(
     assert not results.exists()
 
 
+def test_a_loop_in_this_folder_is_planned_with_what_it_is_compared_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "own.py").write_text("import asyncio\nLoop = asyncio.SelectorEventLoop\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", "")
+    asked = ["run", "--dry-run", "--only", "fetch-100", "--loop"]
+    assert main([*asked, "own:Loop"]) == DONE
+    labels = capsys.readouterr().out.splitlines()[0].rpartition(": ")[2]
+    assert {"callbacks", "async_await", "own:Loop"} <= {*labels.split(", ")}
+    with pytest.raises(SystemExit):
+        main([*asked, "own"])
+    assert "must be package:factory, not 'own'" in capsys.readouterr().err
+    assert main([*asked, "own:Nothing"]) == USAGE
+    assert "module 'own' has no attribute 'Nothing'" in capsys.readouterr().err
+
+
+def test_ratios_may_be_to_another_backend(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("bench.report.charts.story", lambda _: {})  # drawing takes long
+    folder = save(tmp_path / "a", campaign(blocks=6, samples=10, workloads=["throughput"]))
+    command = ["report", str(folder), "--out", str(tmp_path / "out"), "--base"]
+    assert main([*command, "async_await"]) == DONE
+    assert "Ratios are to async" in (tmp_path / "out" / "summary.md").read_text()
+    assert main([*command, "nonesuch"]) == USAGE
+    assert "--base nonesuch: not in campaign" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("a", "b", "code", "said"),
     [

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from bench.machine import accounting, memory
-from bench.machine.accounting import Counted, Ends
-from bench.machine.memory import PORT, WATCH, Reading
+from bench.machine.accounting import Ends, GroupMemory
+from bench.machine.memory import PORT, WATCH, Snapshot
 from tests.bench.fake_root import put
 from tests.bench.machine.test_memory_parts import OF_KERNEL, parts
 
@@ -49,7 +49,9 @@ def test_a_group_that_counts_nothing_for_sockets_tells_no_ends_apart(empty: Path
 )
 def test_the_other_end_is_not_counted(theirs: tuple[str, ...], other: int, own: int) -> None:
     grew = 10 * (other + own + 500)
-    before, held = (Reading(parts(), group=Counted(slab, ENDS)) for slab in (9999, 9999 + grew))
+    before, held = (
+        Snapshot(parts(), group=GroupMemory(slab, ENDS)) for slab in (9999, 9999 + grew)
+    )
     found = memory.memory(before, held, 10, theirs)
     assert found.held.kernel_socket_bytes == 10 * own
     assert found.held.kernel_other_bytes == 10 * 500

@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from bench.machine import memory
-from bench.machine.memory import Reading, Slabs
+from bench.machine.memory import Slabs, Snapshot
 from bench.machine.procfs import Slab
 from bench.schema import MemoryParts
 from bench.text import KIB
@@ -66,8 +66,8 @@ class TestSlabs:
 class TestMemory:
     def test_both_ends_are_told_apart(self) -> None:
         """Ten pairs: two of everything, one server epoll item, two bindings, client epoll too."""
-        before = Reading(parts(), slabs=counted())
-        held = Reading(
+        before = Snapshot(parts(), slabs=counted())
+        held = Snapshot(
             parts(user_bytes=500),
             slabs=counted(TCP=20, sock_inode_cache=20, eventpoll_epi=40, dentry=999),
         )
@@ -80,8 +80,8 @@ class TestMemory:
         assert {*OF_KERNEL} <= set(found.sources)
 
     def test_threads_keep_a_send_buffer_each(self) -> None:
-        before = Reading(parts(threads=1), slabs=counted())
-        held = Reading(parts(threads=11), slabs=counted(task_struct=10))
+        before = Snapshot(parts(threads=1), slabs=counted())
+        held = Snapshot(parts(threads=11), slabs=counted(task_struct=10))
         found = memory.memory(before, held, 10)
         watched = 10 * 128  # the server's, none grown here
         assert found.held.kernel_other_bytes == 10 * 4000 - watched
@@ -97,10 +97,10 @@ class TestMemory:
 
     def test_the_second_method_adds_what_both_processes_took(self) -> None:
         """Their anonymous memory counts as free, as that of other programs does."""
-        before = Reading(parts(), parts(user_bytes=100), 100_000)
-        held = Reading(parts(user_bytes=4000), parts(user_bytes=1100), 95_000)
+        before = Snapshot(parts(), parts(user_bytes=100), 100_000)
+        held = Snapshot(parts(user_bytes=4000), parts(user_bytes=1100), 95_000)
         assert memory.memory(before, held, 1).machine_drop_bytes == 5000 + 4000 + 1000
-        for blind in (Reading(parts(), parts()), Reading(parts(), None, 95_000)):
+        for blind in (Snapshot(parts(), parts()), Snapshot(parts(), None, 95_000)):
             found = memory.memory(before, blind, 1)
             assert found.machine_drop_bytes is None
             assert "machine_drop_bytes" in found.reasons

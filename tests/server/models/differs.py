@@ -2,7 +2,7 @@
 
 The name of a test, perhaps with ``-tls`` or a part of its parameters, and the reason. Such a test
 is expected to fail, and its passing is an error, unless a ``~`` says that it differs sometimes or
-in some cases. docs/servers.md has the same reasons in a table.
+in some cases. docs/reference/servers.md has the same reasons in a table.
 """
 
 from __future__ import annotations
@@ -34,32 +34,46 @@ DIFFERS: Final[dict[str, dict[str, str]]] = {
     "uvloop": ASYNCIO_TLS,
     "uvloop_protocol": ASYNCIO_TLS,
     "trio": {f"~{REFUSES}-tls": "over TLS, refuses without a goodbye (close_notify)"},
-    "aiohttp_web": WAITS | HALF | DROPS | {
+    "aiohttp_web": {
+        **WAITS,
+        **HALF,
+        **DROPS,
         f"~{REFUSES}": "refuses in HTTP/1.0, without Connection: close",
         CLOSES: "answers 400 if anything follows a request with Connection: close",
     },
-    "uvicorn": WAITS | HALF | DROPS | {
+    "uvicorn": {
+        **WAITS,
+        **HALF,
+        **DROPS,
         f"~{REFUSES}": "answers HTTP/2.0 as if it were HTTP/1.1",
     },
-    "hypercorn": WAITS | DROPS | {
+    "hypercorn": {
+        **WAITS,
+        **DROPS,
         f"{ENDS}-tls": LOSES,
         f"~{ENDS}-plain": LOSES,
         f"~{REFUSES}": "answers HTTP/2.0, folded headers, and two lengths that are equal",
         CLOSES: "answers 400 if anything follows a request with Connection: close",
     },
-    "granian": WAITS | HALF | {
+    "granian": {
+        **WAITS,
+        **HALF,
         f"~{REFUSES}": "answers no Host, two Hosts and two lengths that are equal",
         f"{CLOSES}[HTTP/1.0]": "closes after HTTP/1.0 without saying so, as the standard allows",
     },
-    "gunicorn_gevent": WAITS | DROPS | {
+    "gunicorn_gevent": {
+        **WAITS,
+        **DROPS,
         f"~{REFUSES}": "resets the connection of a client that is still sending",
         f"{CLOSES}[x, Close]": "does not find close among other options of Connection",
     },
-    "waitress": WAITS | DROPS | {
+    "waitress": {
+        **WAITS,
+        **DROPS,
         f"~{REFUSES}": "resets the same; answers no Host, two Hosts and folded headers",
         f"{CLOSES}[x, Close]": "does not find close among other options of Connection",
     },
-}  # fmt: skip
+}
 DIFFERS["uvicorn_uvloop"] = DIFFERS["uvicorn"]
 
 

@@ -19,9 +19,15 @@ from tests.server.fixture_server import PATIENCE, Running, everything, get, rece
 from tests.server.tls_client import Stream, dial, trusting
 
 LIMITS = {
-    "max_head": 4096, "max_body": 100_000, "head_s": 2, "body_s": 2, "linger_s": 2, "grace_s": 2,
-    "write_s": 30, "idle_s": 600,
-}  # fmt: skip
+    "max_head": 4096,
+    "max_body": 100_000,
+    "head_s": 2,
+    "body_s": 2,
+    "linger_s": 2,
+    "grace_s": 2,
+    "write_s": 30,
+    "idle_s": 600,
+}
 """Short enough to wait for, and long enough for a busy machine: nothing waits for the last."""
 
 LARGE = bytes(range(256)) * 24_000
@@ -90,10 +96,16 @@ def serving(name: str, *arguments: str, **limits: float) -> Iterator[Model]:
     """A server for the length of a ``with``; its process is ended, if it has not ended by then."""
     options = [word for key, value in limits.items() for word in ("--limit", f"{key}={value}")]
     command = [sys.executable, "-m", "server", "models", name, "--json", "--exit-with-parent"]
-    with tempfile.TemporaryFile("w+") as errors, subprocess.Popen(
-        [*command, *options, *arguments],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True,
-    ) as process:  # fmt: skip
+    with (
+        tempfile.TemporaryFile("w+") as errors,
+        subprocess.Popen(
+            [*command, *options, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        ) as process,
+    ):
         try:
             assert process.stdout is not None
             line = process.stdout.readline()

@@ -341,8 +341,10 @@ def test_curl_gets_pages_and_posts_bodies(server: Model) -> None:
     body = b"b" * 80_000  # curl asks before it sends so much
     done = subprocess.run(
         [*command, "--data-binary", "@-", "-H", "Expect: 100-continue", f"{url}/"],
-        input=body, capture_output=True, check=True,
-    )  # fmt: skip
+        input=body,
+        capture_output=True,
+        check=True,
+    )
     assert done.stdout == received(body)
 
 

@@ -45,15 +45,25 @@ def talk(talker: Conversation, *pieces: bytes, now: float = 0.0) -> bytes:
     return sent
 
 
-REQUESTS = st.sampled_from([
-    get("/p/1"), get("/p/2", "X: y", method="HEAD"), get("/nothing"), b"\r\n\r\n",
-    b"POST /p/1 HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nabcde",
-    b"POST /p/1 HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked(b"abc"),
-    b"POST /p/1 HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabc\r\n",
-    b"GET http://x/p/1 HTTP/1.1\r\nHost: x\r\n\r\n", b"PATCH /p/1 HTTP/1.1\r\nHost: x\r\n\r\n",
-    b"GET / HTTP/1.1\nHost: x\n\n", b"GET / HTTP/3.1\r\nHost: x\r\n\r\n", b"\x16\x03\x01", b"\rG",
-    get("/p/3", "Connection: close"), get("/p/4", "X: " + "y" * 300),
-])  # fmt: skip
+REQUESTS = st.sampled_from(
+    [
+        get("/p/1"),
+        get("/p/2", "X: y", method="HEAD"),
+        get("/nothing"),
+        b"\r\n\r\n",
+        b"POST /p/1 HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nabcde",
+        b"POST /p/1 HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked(b"abc"),
+        b"POST /p/1 HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabc\r\n",
+        b"GET http://x/p/1 HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"PATCH /p/1 HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET / HTTP/1.1\nHost: x\n\n",
+        b"GET / HTTP/3.1\r\nHost: x\r\n\r\n",
+        b"\x16\x03\x01",
+        b"\rG",
+        get("/p/3", "Connection: close"),
+        get("/p/4", "X: " + "y" * 300),
+    ]
+)
 
 
 @given(st.lists(REQUESTS, max_size=6), st.data())
@@ -188,19 +198,51 @@ def test_the_heads_remembered_are_bounded() -> None:
     assert len(_known) <= REMEMBERED
 
 
-LINES = st.sampled_from([
-    b"Host: x", b"Host:x", b"host: y", b"X: y", b"X : y", b" folded", b"X", b"",
-    b"Content-Length: 3",
-    b"Content-Length: 03", b"Content-Length: +3", b"Content-Length: 3, 3", b"X: \x00", b"X: a\tb",
-    b"Transfer-Encoding: chunked", b"Transfer-Encoding: Chunked", b"Transfer-Encoding: gzip",
-    b"Transfer-Encoding: chunked, chunked", b"Connection: close", b"Connection: keep-alive", b"X:",
-    b"Connection: a, CLOSE", b"Expect: 100-continue", b"X: \xff", b"(x): y", b"X: y\rz", b":",
-])  # fmt: skip
-FIRST = st.sampled_from([
-    b"GET / HTTP/1.1", b"GET / HTTP/1.0", b"POST /a?b HTTP/1.1", b"GET  / HTTP/1.1",
-    b"GET / HTTP/1.1 ",
-    b"G(T / HTTP/1.1", b"GET /\x00 HTTP/1.1", b"GET / http/1.1", b"GET /", b"GET /a b HTTP/1.1",
-])  # fmt: skip
+LINES = st.sampled_from(
+    [
+        b"Host: x",
+        b"Host:x",
+        b"host: y",
+        b"X: y",
+        b"X : y",
+        b" folded",
+        b"X",
+        b"",
+        b"Content-Length: 3",
+        b"Content-Length: 03",
+        b"Content-Length: +3",
+        b"Content-Length: 3, 3",
+        b"X: \x00",
+        b"X: a\tb",
+        b"Transfer-Encoding: chunked",
+        b"Transfer-Encoding: Chunked",
+        b"Transfer-Encoding: gzip",
+        b"Transfer-Encoding: chunked, chunked",
+        b"Connection: close",
+        b"Connection: keep-alive",
+        b"X:",
+        b"Connection: a, CLOSE",
+        b"Expect: 100-continue",
+        b"X: \xff",
+        b"(x): y",
+        b"X: y\rz",
+        b":",
+    ]
+)
+FIRST = st.sampled_from(
+    [
+        b"GET / HTTP/1.1",
+        b"GET / HTTP/1.0",
+        b"POST /a?b HTTP/1.1",
+        b"GET  / HTTP/1.1",
+        b"GET / HTTP/1.1 ",
+        b"G(T / HTTP/1.1",
+        b"GET /\x00 HTTP/1.1",
+        b"GET / http/1.1",
+        b"GET /",
+        b"GET /a b HTTP/1.1",
+    ]
+)
 
 STRICTER = re.compile(
     rb"(?i)\r\nContent-Length:(.*\r\n)*Content-Length:|, 3|\r\n folded"
