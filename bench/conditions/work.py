@@ -24,7 +24,7 @@ from crawlers import work
 
 
 @dataclass(frozen=True, kw_only=True)
-class Worked(Condition):
+class WithWork(Condition):
     ms: float
 
     def params(self, slots: int) -> Params:

@@ -48,6 +48,7 @@ from bench.plan.workloads import (
     fetch,
     few,
     handovers,
+    headers,
     hold,
     ladder,
     mixed,
@@ -225,6 +226,7 @@ def full() -> Profile:
             tls_fetch(10, 20000, Participants(5, 5, 1)),
             tls_handshake(10, 20000, Participants(5, 5, 1)),
             churn(100, 16000, Participants(5, 5)),
+            headers(100, 16000, Participants(5)),
             *(
                 tls_c10k(connections, Participants(2, 2, also=SMALL_BUFFER))
                 for connections in (100, 1000, 3000)

@@ -23,6 +23,7 @@ from typing import Final, Literal
 from bench.arrivals import WORK_EVERY
 from bench.conditions.cancel import INTERRUPTED
 from bench.conditions.condition import ASLEEP, TWIN, Condition, Params
+from bench.conditions.headers import LINES, with_lines
 from bench.conditions.held import HELD, RAMP_PER_S, TLS_RAMP_PER_S, Filling
 from bench.conditions.loads import UnderLoad, under
 from bench.conditions.opening import Opening
@@ -30,7 +31,7 @@ from bench.conditions.processors import ALL, EVERYWHERE, Spreading
 from bench.conditions.recorders import NULL, SLOTS, WINDOWS
 from bench.conditions.schedule import Scheduled
 from bench.conditions.ways import ENCRYPTED, HANDSHAKE, NEW, OVER_TLS, PLAIN, TICKETS
-from bench.conditions.work import Worked
+from bench.conditions.work import WithWork
 from bench.plan.labels import Label
 from bench.plan.participants import (
     BASE,
@@ -480,6 +481,11 @@ def churn(slots: int, urls: int, who: Participants) -> Point:
     return in_modes("churn", slots, urls, who, PLAIN, NEW)
 
 
+def headers(slots: int, urls: int, who: Participants) -> Point:
+    """The list of ``fetch``, with few, some and many header lines that differ from page to page."""
+    return in_modes("headers", slots, urls, who, *map(with_lines, LINES))
+
+
 def connect(slots: int, urls: int, who: Participants) -> Point:
     """The same with a connection for each page alone: backends are compared with each other."""
     return in_modes("connect", slots, urls, who, NEW)
@@ -509,7 +515,7 @@ def mixed(work_ms: int, rate: int, seconds: float, who: Participants) -> Point:
         id=f"mixed-{work_ms}",
         workload="mixed",
         who=replace(who, only=who.only or MIXED),
-        conditions=(Scheduled(per_s=rate), Worked(ms=work_ms), Spreading(how="shared", who=ABLE)),
+        conditions=(Scheduled(per_s=rate), WithWork(ms=work_ms), Spreading(how="shared", who=ABLE)),
         sole=True,
     )
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from bench.conditions.condition import Condition
 from bench.controls import FAMILY, REPEATS
 from bench.plan.workloads import SITE_SEED, Point
-from bench.run.judge import Load, limiter, slot_bound, void_reason
+from bench.run.judge import Strain, limiter, slot_bound, void_reason
 from bench.run.trial import Trial
 from bench.run.turns import GroupEndedError
 from bench.sides.process import WorkerProcess
@@ -51,10 +51,15 @@ class Crawling(Sides):
         )
 
     def ready(self) -> None:
+        """Wait for a server of its own: without one there is no campaign.
+
+        Raises :class:`bench.sides.servers.ServerError` when it does not start.
+        """
         if self._own:
             self.server.ready()
 
     def tell(self) -> None:
+        """Tell the worker what to crawl; it warms up at once."""
         trial, point, server = self._trial, self._trial.point, self.server
         if not self._own:  # the trials of a block share it, and place it differently
             trial.unpinned = trial.unpinned or trial.pinning.keep(server.pid, trial.pinning.server)
@@ -88,11 +93,13 @@ class Crawling(Sides):
         self.server.reset()
 
     def begin(self) -> None:
+        """Read what was used so far. From now on everything is part of the trial."""
         self._before = (*self.server.cpu(), self.server.work_s())
         if self._trial.server_polls:
             self.server.poll(True)
 
     def rest(self) -> None:
+        """Nothing is timed any more: the server may sleep."""
         if self._trial.server_polls:
             self.server.poll(False)
         if (used_s := sum(self._used())) > 0:
@@ -149,7 +156,7 @@ class Crawling(Sides):
             plain = all(one.keep_alive and one.tls is None for one in trial.conditions)
             ceiling = trial.bench.ceiling if plain else None
             found["limiter"] = limiter(
-                Load(
+                Strain(
                     client,
                     server,
                     rate,
@@ -161,6 +168,11 @@ class Crawling(Sides):
             )
             extra["ceiling_share"] = rate / ceiling if ceiling else None
         return found
+
+    @property
+    def pinned(self) -> dict[str, list[int] | None]:
+        pinning = self._trial.pinning
+        return {"client": pinning.client or None, "server": pinning.server or None}
 
     @property
     def mechanism(self) -> Mapping[str, str | int]:

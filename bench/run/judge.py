@@ -105,7 +105,7 @@ IDLE = 0.70
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class Strain:
     """What a trial used and achieved; shares are of one processor.
 
     ``processors`` is how many the client may use.
@@ -126,7 +126,7 @@ def slot_bound(slots: int, delay: str) -> float | None:
     return slots / mean if mean > 0 else None
 
 
-def limiter(load: Load) -> Limiter:
+def limiter(load: Strain) -> Limiter:
     client_busy = load.client_share >= BUSY * load.processors
     server_busy = load.server_share >= BUSY
     idle = max(load.client_share, load.server_share) <= IDLE

@@ -93,7 +93,7 @@ def finish(
     trial: Trial, sides: Crawling | Serving, moved: dict[str, int | None], noise: HostNoise
 ) -> TrialRecord:
     """Judge the trial and write it all down."""
-    bench, point, pinning, fields = trial.bench, trial.point, trial.pinning, NO_RESULT
+    bench, point, fields = trial.bench, trial.point, NO_RESULT
     seeds = {"hash": trial.hash_seed, "site": SITE_SEED, "campaign": bench.seed}
     if any(one.seeded for one in trial.conditions):
         seeds["schedule"] = trial.schedule_seed
@@ -103,8 +103,6 @@ def finish(
         if trial.reason is None and trial.turns is not None and not trial.turns.counted:
             trial.reason = NO_TURN
         trial.status = "ok" if trial.reason is None else "void"
-    ends = (pinning.client or None, pinning.server or None)
-    client, server = ends if point.load is None else reversed(ends)
     return TrialRecord(
         **identity(point, trial.turn, trial.backend, trial.number),
         **fields,
@@ -115,9 +113,8 @@ def finish(
         digest_expected=sides.server.digest,
         kernel=moved,
         pinning={
-            "client": client,
-            "server": server,
-            "reason": trial.unpinned or sides.server.not_pinned or pinning.reason,
+            **sides.pinned,
+            "reason": trial.unpinned or sides.server.not_pinned or trial.pinning.reason,
         },
         seeds=seeds,
         turns=trial.turns,

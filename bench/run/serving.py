@@ -115,6 +115,11 @@ class Serving(Sides):
         return {"extra": extra, "limiter": limited, "switches": None}
 
     @property
+    def pinned(self) -> dict[str, list[int] | None]:
+        pinning = self._trial.pinning
+        return {"client": pinning.server or None, "server": pinning.client or None}
+
+    @property
     def mechanism(self) -> Mapping[str, str | int]:
         return self._model.facts
 

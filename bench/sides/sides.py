@@ -61,33 +61,6 @@ class Sides(ABC):
     parts: dict[str, Any] = field(default_factory=dict)  # what conditions noted meanwhile
 
     @abstractmethod
-    def ready(self) -> None:
-        """Wait for a fixture server: without one there is no campaign.
-
-        Raises :class:`bench.sides.servers.ServerError` when it does not start.
-        """
-
-    @abstractmethod
-    def tell(self) -> None:
-        """Tell the worker what to do; it warms up at once."""
-
-    @abstractmethod
-    def warm(self) -> None:
-        """Make the server warm, and see to it that it counts from now on."""
-
-    @abstractmethod
-    def begin(self) -> None:
-        """Read what was used so far. From now on everything is part of the trial."""
-
-    @abstractmethod
-    def rest(self) -> None:
-        """Nothing is timed any more: the other end may sleep, and may stop."""
-
-    @abstractmethod
-    def collect(self) -> None:
-        """Ask the server what it saw, when the worker has given its result."""
-
-    @abstractmethod
     def hold(self) -> None:
         """Keep every connection open from now on."""
 

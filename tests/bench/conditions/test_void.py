@@ -15,7 +15,7 @@ from bench.conditions.condition import TWIN, Condition
 from bench.conditions.held import HELD
 from bench.conditions.opening import NOTHING_STEADY, Opening
 from bench.conditions.ways import ENCRYPTED, HANDSHAKE, NEW, PLAIN, TICKETS
-from bench.conditions.work import Worked as WorkedOn
+from bench.conditions.work import WithWork
 from bench.conditions.work import expected as expected_of
 from bench.run.judge import void_reason
 from bench.run.serving import served_reason
@@ -41,7 +41,7 @@ CANCELLED = Cancelled(
 ENDED = {"stopped": "interrupted", "errors": {"cancelled": 4}, "pages": 0}
 HELD_BACK = {"requests": 4, "distinct": 4}
 WORKED = Worked(pages=2, check=7, cpu_s=0.1, wall_s=0.1, threads=1)
-WORK = WorkedOn(ms=1)
+WORK = WithWork(ms=1)
 OPENING = Opening(slots=4, delay_s=0.01)
 
 

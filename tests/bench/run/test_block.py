@@ -22,7 +22,7 @@ from bench.conditions.opening import Opening
 from bench.conditions.processors import ALL, EVERYWHERE, Spreading
 from bench.conditions.recorders import NULL
 from bench.conditions.schedule import Scheduled
-from bench.conditions.work import Worked
+from bench.conditions.work import WithWork
 from bench.plan import plan, workloads
 from bench.plan.labels import Label
 from bench.plan.participants import MAIN_VARIANTS, Participants
@@ -43,7 +43,7 @@ from bench.plan.workloads import (
 from bench.run import block as running
 from bench.run import judge
 from bench.run.crawling import Crawling
-from bench.run.judge import Load
+from bench.run.judge import Strain
 from bench.run.serving import Serving
 from bench.run.trial import Bench, Trial
 from bench.run.turns import Turns, TurnTaken
@@ -63,7 +63,7 @@ TURNED = workloads.throughput(10, 6000, ONE)
 LABELS = ("callbacks", "callbacks#2", "threads")
 HOLDING = small.point("list:40:512", 40, conditions=(Filling(), HELD))
 WORKING = small.point(
-    "list:60:512", 8, conditions=(Scheduled(per_s=400), Worked(ms=1)), id="mixed-1"
+    "list:60:512", 8, conditions=(Scheduled(per_s=400), WithWork(ms=1)), id="mixed-1"
 )
 SERVING = serve(10, 6, ONE)
 
@@ -677,22 +677,22 @@ def test_one_label_has_a_sleeping_server_and_one_keeps_no_times(bench: Bench) ->
 @pytest.mark.parametrize(
     ("load", "stamp"),
     [
-        (Load(0.99, 0.4, 100), "client"),
-        (Load(1.2, 0.4, 100, processors=2), "unclear"),
-        (Load(1.9, 0.4, 100, processors=2), "client"),
-        (Load(0.99, 0.4, 100, ceiling=105), "client"),
-        (Load(0.5, 0.95, 100), "server"),
-        (Load(0.5, 0.5, 90, ceiling=100), "server"),
-        (Load(0.95, 0.95, 50, ceiling=100), "unclear"),
-        (Load(0.3, 0.1, 99, offered=100), "schedule"),
-        (Load(0.99, 0.1, 60, offered=100), "client"),
-        (Load(0.3, 0.1, 18, slot_bound=20), "schedule"),
-        (Load(0.3, 0.1, 10, slot_bound=20), "schedule"),
-        (Load(0.8, 0.1, 10, slot_bound=20), "unclear"),
-        (Load(0.3, 0.1, 10), "unclear"),
+        (Strain(0.99, 0.4, 100), "client"),
+        (Strain(1.2, 0.4, 100, processors=2), "unclear"),
+        (Strain(1.9, 0.4, 100, processors=2), "client"),
+        (Strain(0.99, 0.4, 100, ceiling=105), "client"),
+        (Strain(0.5, 0.95, 100), "server"),
+        (Strain(0.5, 0.5, 90, ceiling=100), "server"),
+        (Strain(0.95, 0.95, 50, ceiling=100), "unclear"),
+        (Strain(0.3, 0.1, 99, offered=100), "schedule"),
+        (Strain(0.99, 0.1, 60, offered=100), "client"),
+        (Strain(0.3, 0.1, 18, slot_bound=20), "schedule"),
+        (Strain(0.3, 0.1, 10, slot_bound=20), "schedule"),
+        (Strain(0.8, 0.1, 10, slot_bound=20), "unclear"),
+        (Strain(0.3, 0.1, 10), "unclear"),
     ],
 )
-def test_the_limiter_is_what_was_full(load: Load, stamp: str) -> None:
+def test_the_limiter_is_what_was_full(load: Strain, stamp: str) -> None:
     assert judge.limiter(load) == stamp
 
 
