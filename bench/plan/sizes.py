@@ -97,7 +97,7 @@ def turn_s(point: Point, label: Label) -> float:
 def once(point: Point, label: Label) -> bool:
     """Whether a label takes one long turn in each round, and not two: no server does."""
     backend = OURS.get(label.name)
-    return not point.rounds and backend is not None and backend.several_threads
+    return point.load is None and backend is not None and backend.several_threads
 
 
 def round_s(point: Point, label: Label) -> float:
