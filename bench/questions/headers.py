@@ -39,7 +39,7 @@ COLUMNS: Final = Columns(
     },
     needs=["line"],
     head="line",
-    says="A header line that no page had before costs",
+    says="A new header line costs",
     caption="Response headers",
     about="Processor time per page of a list on plain HTTP, in turns, by the number of header "
     "lines that differ from page to page.",

@@ -20,7 +20,7 @@ def test_a_line_is_a_difference_within_blocks() -> None:
     for label in MODELS:
         assert headers.measured(made).median(label, "line") == pytest.approx(1.1)  # blocks differ
     answer = sure(headers.answer(made))
-    assert sure(answer.headline).text.startswith("A header line that no page had before costs")
+    assert sure(answer.headline).text.startswith("A new header line costs")
 
 
 def test_the_server_is_told_how_many_lines() -> None:
