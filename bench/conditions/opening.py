@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any
 
 from bench.conditions.condition import Condition, Params
-from bench.histograms import encode_latency
 from bench.schema import Ledger
 from bench.sides.protocol import Command, Result, Schedule
-from bench.sides.sides import Sides
+from bench.sides.sides import Sides, encoded
+
+if TYPE_CHECKING:  # a list of what to measure needs no numpy
+    import numpy as np
+    import numpy.typing as npt
 
 OPENED_PER_S = 10_000
 """Connections opened per second: the server accepts them faster than that."""
@@ -93,7 +93,7 @@ class Opening(Condition):
 
     def seen(self, sides: Sides, rate: float) -> dict[str, Any]:
         part = self._part(sides)
-        return {"service_time": encode_latency(part.service)} if part else {}
+        return {"service_time": encoded(part.service)} if part else {}
 
     def void(
         self, result: Result, ledger: Ledger, slots: int, parts: Mapping[str, Any]

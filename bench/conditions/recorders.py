@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from bench.conditions.condition import Condition
 from bench.schema import Fairness, Switches, Windows
 from bench.sides.protocol import Command
 from bench.sides.sides import Sides
+
+if TYPE_CHECKING:  # a list of what to measure needs no numpy, here and below
+    import numpy as np
+    import numpy.typing as npt
 
 QUANTILES: Final = (0.0, 0.05, 0.5, 0.95, 1.0)
 
@@ -34,6 +35,8 @@ class Slots(Recording):
     def seen(self, sides: Sides, rate: float) -> dict[str, Any]:
         if sides.result is None or "slots" not in sides.result.kept:
             return {}
+        import numpy as np
+
         slots = np.fromfile(sides.out.with_suffix(".slots"), "l", sides.result.kept["slots"])
         return {"fairness": fairness(slots, sides.seconds("ended"), sides.slots)}
 
@@ -45,6 +48,8 @@ class Switching(Recording):
         result = sides.result
         if result is None or not result.kept.get("windows"):
             return {}
+        import numpy as np
+
         rows = sides.seconds("windows").reshape(-1, 4)
         exchanges, cpu_s, voluntary, involuntary = np.diff(rows, axis=0).T
         windows = Windows(
@@ -74,6 +79,8 @@ def fairness(
     seconds since the crawl began. The last ``count`` exchanges do not count:
     by then some slots have nothing left to do, which is not unfair. The rest is one window.
     """
+    import numpy as np
+
     if len(ended_s) <= count:
         return None
     order = np.argsort(ended_s, kind="stable")
@@ -97,6 +104,8 @@ def longest_gaps(
     slots: npt.NDArray[np.int64], ended_s: npt.NDArray[np.float64], count: int, until: float
 ) -> npt.NDArray[np.float64]:
     """For each slot the longest time without a completion, from the start to ``until``."""
+    import numpy as np
+
     every_slot = np.arange(count)
     slot = np.concatenate([every_slot, slots, every_slot])
     when = np.concatenate([np.zeros(count), ended_s, np.full(count, until)])

@@ -13,18 +13,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-import numpy.typing as npt
-
-from bench.histograms import encode_latency
 from bench.machine import memory
 from bench.schema import Latency, Ledger
 from bench.sides.process import Child, WorkerError, WorkerProcess, interruptible, threads
 from bench.sides.progress import Progress
 from bench.sides.protocol import Command, Result
 from bench.sides.servers import Server
+
+if TYPE_CHECKING:  # a list of what to measure needs no numpy, here and below
+    import numpy as np
+    import numpy.typing as npt
 
 POLL_S: Final = 0.02
 
@@ -109,10 +109,18 @@ class Sides(ABC):
 
     def seconds(self, name: str) -> npt.NDArray[np.float64]:
         """The times in the file of this name; none if there is no such file."""
+        import numpy as np
+
         count = self.result.kept.get(name, 0) if self.result else 0
         file = self.out.with_suffix(f".{name}")
         return np.fromfile(file, np.float64, count) if count else np.array([])
 
     def latency(self, name: str) -> Latency | None:
         times = self.seconds(name)
-        return encode_latency(times) if len(times) else None
+        return encoded(times) if len(times) else None
+
+
+def encoded(times: npt.NDArray[np.float64]) -> Latency:
+    from bench.histograms import encode_latency
+
+    return encode_latency(times)

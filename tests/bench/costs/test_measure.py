@@ -72,7 +72,7 @@ def test_instructions_of_a_page() -> None:
 
 
 def test_a_wrong_crawl_is_void_and_gives_no_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bench.costs.measure.judge.void_reason", lambda *_: "wrong digest")
+    monkeypatch.setattr("bench.costs.measure.judge.void_reason", lambda *_, **__: "wrong digest")
     (sample,) = taken(["callbacks"], "fetch", usable("system calls"))
     assert (sample.status, sample.reason) == ("void", "fetch: wrong digest")
     assert sample.part == Counted()
