@@ -117,10 +117,10 @@ class Sides(ABC):
 
     def latency(self, name: str) -> Latency | None:
         times = self.seconds(name)
-        return encoded(times) if len(times) else None
+        return encoded(times)
 
 
-def encoded(times: npt.NDArray[np.float64]) -> Latency:
+def encoded(times: npt.NDArray[np.float64]) -> Latency | None:
     from bench.histograms import encode_latency
 
     return encode_latency(times)
