@@ -24,4 +24,4 @@ class Headers(Condition):
 
 def with_lines(lines: int) -> Headers:
     name = f"headers={lines}"
-    return Headers(lines=lines, name=name, own={"mode": name}, mode=True, adds=(0.02 * lines, 0.0))
+    return Headers(lines=lines, name=name, own={"mode": name}, mode=True, adds=(0.075 * lines, 0.0))
