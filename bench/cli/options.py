@@ -147,11 +147,16 @@ def measuring(parser: argparse.ArgumentParser, profile: str = "quick") -> None:
     parser.add_argument(
         "--only", type=names, metavar="W,P", help="only these workloads or points of any profile"
     )
+    add_verbose(parser)
     add_json(parser)
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+
+
+def add_verbose(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-v", "--verbose", action="store_true", help="print the tables, too")
 
 
 def add_campaign(parser: argparse.ArgumentParser, *, usual: bool = True) -> None:

@@ -122,7 +122,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         config.stash[FINISHED] = finished
         if not finished.end.complete:
             if finished.records.trials and not config.getoption("--no-charts"):
-                show_results(finished, console)
+                show_results(finished, console, verbose=config.option.verbose > 0)
             code = runner.exit_code(finished, console)
             pytest.exit(f"the campaign did not finish: {finished.end.reason}", returncode=code)
 
@@ -135,12 +135,12 @@ def terminal(config: pytest.Config) -> Iterator[Console]:
         yield Terminal(sys.stdout)
 
 
-def show_results(finished: Finished, console: Console) -> None:
+def show_results(finished: Finished, console: Console, *, verbose: bool) -> None:
     console.print()
     with warnings.catch_warnings():
         # pytest may turn warnings into errors, which must not stop the drawing.
         warnings.simplefilter("default")
-        publish(finished, console)
+        publish(finished, console, verbose=verbose)
 
 
 @pytest.hookimpl(trylast=True)
@@ -151,7 +151,7 @@ def pytest_terminal_summary(
     if finished and finished.end.complete and not config.getoption("--no-charts"):
         with terminal(config) as console:
             try:
-                show_results(finished, console)
+                show_results(finished, console, verbose=config.option.verbose > 0)
             except store.StoreError as error:
                 terminalreporter.write_line(str(error), red=True)
 

@@ -21,10 +21,9 @@ from rich.console import Console
 from bench import filesystem, store, turnlog
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.launch import shown
 from bench.palette import PALETTES
 from bench.questions import answers
-from bench.report import cite, export, files, findings, markup, summary
+from bench.report import cite, ending, export, files, findings, markup, summary
 from bench.report.charts import Chart, Design, Skip, render_all
 from bench.show.table import Table
 from bench.show.words import footer
@@ -259,12 +258,13 @@ def write(
     extensions: Sequence[Extension] = (),
     *,
     everything: bool = False,
+    verbose: bool = False,
 ) -> None:
-    """As :func:`build`, and print the summary."""
+    """As :func:`build`, and print one screen, or with ``verbose`` the tables before it."""
     analysis = Analysis(records, turnlog.load(file.parent))
     build(analysis, folder, file, extensions, everything=everything)
     if not console.is_terminal:
         console.width = max(files.PLAIN_WIDTH, console.width)
-    summary.show(analysis, console)
-    for what, made in (("page", files.PAGE), ("charts", files.CHARTS), ("table", files.SUMMARY)):
-        console.print(f"{what + ':':<7} {shown(folder / made)}", soft_wrap=True)
+    if verbose:
+        summary.show(analysis, console)
+    ending.show(analysis, folder, console)

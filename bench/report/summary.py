@@ -13,7 +13,6 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.summary import SummaryRow
 from bench.analysis.wording import switches
 from bench.questions import answers
-from bench.report import campaigns
 from bench.report.tables import section
 from bench.report.tables import show as show_table
 from bench.show import cells
@@ -58,7 +57,7 @@ def _list(title: str, lines: list[str]) -> list[str]:
 
 
 def show(analysis: Analysis, console: Console) -> None:
-    """Print the tables that you look at first, what speaks for the campaign, and warnings."""
+    """Print the tables that you look at first, and what speaks for the campaign."""
     if analysis.campaign.interpreters:
         for table in tables(analysis):
             show_table(table, console)
@@ -67,15 +66,8 @@ def show(analysis: Analysis, console: Console) -> None:
         for _, answer in answers(analysis):
             for table in answer.tables if answer.printed else ():
                 show_table(table, console)
-    for question, answer in answers(analysis):
-        if head := answer.headline:
-            where = campaigns.suffix(head, question.NAME, analysis.campaign.environment)
-            said = f"{head.text} ({where})." if where else f"{head.text}."
-            console.print(Text.assemble(("• ", "dim"), said))
     for line in method(analysis):
         console.print(Text.assemble(("• ", "dim"), line))
-    for line in warnings(analysis):
-        console.print(Text.assemble(("! ", "yellow"), line))
 
 
 def environment(records: Records) -> list[tuple[str, str]]:

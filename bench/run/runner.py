@@ -261,10 +261,10 @@ def announce(record: CampaignRecord, todo: Plan, folder: Path, console: Console)
     )
 
 
-def exit_code(finished: Finished, console: Console) -> int:
+def exit_code(finished: Finished, console: Console, *, explained: bool = False) -> int:
     """0 for a complete campaign, 130 for an interrupted one, else 1; prints why it is not 0.
 
-    A campaign whose trials were all refused fails.
+    A campaign whose trials were all refused fails. ``explained``: its report says what to do.
     """
     if not finished.end.complete:
         folder = finished.folder
@@ -283,6 +283,6 @@ def exit_code(finished: Finished, console: Console) -> int:
     bad = [t for t in trials if t.status in ("failed", "void")]
     if bad:
         console.print(f"{len(bad)} of {len(trials)} trials failed or are void")
-        for line in judge.unusable(trials):
+        for line in () if explained else judge.unusable(trials):
             console.print(Text(line), soft_wrap=True)
     return 1 if bad else 0

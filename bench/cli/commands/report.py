@@ -39,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="charts also as PDF, and dark ones as PNG: takes a minute longer",
     )
     parser.add_argument("--base", metavar="NAME", help="take all ratios to this backend instead")
+    options.add_verbose(parser)
     parser.add_argument("--check", action="store_true", help="check what is there instead")
     parser.add_argument(
         "--records", action="store_true", help="with --check: only the records, without charts"
@@ -57,7 +58,15 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     if arguments.base is not None:
         records.campaign = backends.rebased(records.campaign, arguments.base)
     folder = arguments.out or file.parent
-    page.write(records, folder, console, file, EXTENSIONS, everything=arguments.everything)
+    page.write(
+        records,
+        folder,
+        console,
+        file,
+        EXTENSIONS,
+        everything=arguments.everything,
+        verbose=arguments.verbose,
+    )
     return DONE
 
 

@@ -45,8 +45,9 @@ def measure(chosen: Options, arguments: argparse.Namespace, console: Console) ->
     chosen.only = arguments.only
     finished = runner.run(chosen, console)
     trials = finished.records.trials
-    if trials and not arguments.no_charts:
-        publish(finished, console)
+    drawn = bool(trials) and not arguments.no_charts
+    if drawn:
+        publish(finished, console, verbose=arguments.verbose)
     if arguments.json:
         outcome = {
             "campaign": finished.records.campaign.campaign,
@@ -57,14 +58,14 @@ def measure(chosen: Options, arguments: argparse.Namespace, console: Console) ->
             "reason": finished.end.reason,
         }
         print(json.dumps(outcome))
-    return runner.exit_code(finished, console)
+    return runner.exit_code(finished, console, explained=drawn)
 
 
-def publish(finished: Finished, console: Console) -> None:
+def publish(finished: Finished, console: Console, *, verbose: bool) -> None:
     """Write the report of a campaign that was just measured, and print the summary."""
     # matplotlib and all it needs: not before everything is measured.
     from bench.cli.commands.report import EXTENSIONS
     from bench.report.page import write
 
     file = finished.folder / store.FILE_NAME
-    write(finished.records, finished.folder, console, file, EXTENSIONS)
+    write(finished.records, finished.folder, console, file, EXTENSIONS, verbose=verbose)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from io import StringIO
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from bench import store
 from bench.__main__ import main
@@ -18,7 +16,7 @@ from bench.cli import DONE, USAGE
 from bench.machine import environment as machine
 from bench.machine import procfs
 from bench.questions.question import Headline
-from bench.report import campaigns, findings, summary
+from bench.report import campaigns, findings
 from bench.report.campaigns import Groups, Quantity, ends
 from bench.report.numbers import Numbers
 from bench.schema import CampaignRecord
@@ -121,14 +119,12 @@ def test_a_reader_sees_where_the_published_campaigns_have_the_number(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     carry(monkeypatch, groups)
-    mine, out = Analysis.load(folders[0]), StringIO()
+    mine = Analysis.load(folders[0])
     said = findings.named(mine)["page"]
     assert said.startswith("**Threads need 2.2 times as much processor time per crawled 2 KB page")
     assert re.search(r"95 % interval of 5 blocks; .* µs; published: 1\.", said)
     assert main(["cite", str(folders[0]), "--finding", "page"]) == DONE
     assert "; published: 1." in capsys.readouterr().out
-    summary.show(mine, Console(file=out, width=200))
-    assert "crawled 2 KB page as callbacks (published: 1." in out.getvalue()
     carry(monkeypatch, campaigns.combine(folders[:2]))
     assert "; 2 campaigns: 2.2 to 2.4)" in findings.named(mine)["page"]
 

@@ -142,11 +142,6 @@ def test_nothing_but_voids() -> None:
     assert "no valid trial" in printed(campaign)
 
 
-def test_markup_in_records_is_text() -> None:
-    campaign = changed(made(blocks=1), status="void", reason="[red]boom[/red]")
-    assert "[red]boom[/red]" in printed(campaign)
-
-
 HOSTILE = "<script>alert(1)</script> a|b `c` &lt; ![x](http://evil.test/) **d**\n# e\x1b[2J"
 
 

@@ -1,0 +1,133 @@
+"""The end of a run on a terminal: what matters of it, on one screen."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from bench.analysis.analysis import Analysis
+from bench.analysis.stats import CPU_PER_1000, floor_words
+from bench.launch import shown
+from bench.questions import asked
+from bench.report import cite, files, findings, summary
+from bench.report.tables import fit
+from bench.show.table import Table
+from bench.show.words import differences
+from bench.text import minutes, plural
+
+LINES: Final = 24
+"""Of a screen of 25: where trials failed, a line after these says how many."""
+
+COLUMNS: Final = 100
+MOST_ROWS: Final = 8
+"""Of the table: a campaign of every backend has fifty, which the summary has."""
+
+MOST_REMARKS: Final = 4
+
+WORDS: Final = (("rate", "page"), ("memory", "tls-memory"), ("latency", "open_loop", "mixed"))
+"""Throughput, memory, latency: the finding of each, or the nearest to it."""
+
+AGAINST: Final = "against-uvloop"
+
+
+def three(named: Mapping[str, str]) -> list[str]:
+    """The names of the findings that answer the three words, or of the first three."""
+    found = [next((name for name in word if name in named), None) for word in WORDS]
+    return [name for name in found if name] or [*named][:3]
+
+
+def show(analysis: Analysis, folder: Path, console: Console) -> None:
+    """Print it, in at most 100 columns."""
+    width = min(COLUMNS, console.width)
+    named = findings.named(analysis)
+    lines = [Text(line, "bold") for line in wrapped(head(analysis), width)]
+    if glance := asked(analysis, "glance"):
+        lines += [Text(line) for line in grid(glance.tables[0], width)]
+    for number, name in enumerate(three(named), 1):
+        lines += [Text(line) for line in wrapped(f"{number} {cite.quoted(named[name])}", width)]
+    if AGAINST in named:
+        lines += [Text(line) for line in wrapped(f"  {named[AGAINST].partition('. ')[0]}", width)]
+    last = [
+        f"page:   {shown(folder / files.PAGE)}",
+        f"tables: {shown(folder / files.SUMMARY)}",
+        f"charts: {shown(folder / files.CHARTS)}",
+        *wrapped(conclusion(analysis), width, 3),
+    ]
+    lines += [Text(line, "yellow") for line in remarks(analysis, width, len(lines) + len(last))]
+    for line in (*lines, *map(Text, last)):
+        console.print(line, soft_wrap=True)
+
+
+def wrapped(text: str, width: int, most: int = 2) -> list[str]:
+    """At most so many lines of a sentence, without its Markdown."""
+    plain = text.replace("**", "").replace("`", "")
+    return textwrap.wrap(
+        plain,
+        width,
+        max_lines=most,
+        placeholder=" …",
+        subsequent_indent="  ",
+        break_long_words=False,
+    )
+
+
+def head(analysis: Analysis) -> str:
+    """The campaign, and how far its numbers are to be trusted."""
+    campaign, end, aa = analysis.campaign, analysis.records.end, analysis.aa
+    floors = (analysis.floor(), "pages/s"), (analysis.floor(CPU_PER_1000), "processor time")
+    noise = [f"{floor_words(floor.log)} by {what}" for floor, what in floors if floor.log]
+    return " · ".join(
+        [
+            f"campaign {campaign.campaign}",
+            campaign.environment.python,
+            plural(len({trial.block for trial in analysis.records.trials}), "block"),
+            *([minutes(end.wall_s)] if end else []),
+            *([f"noise floor {', '.join(noise)}"] if noise else ["noise floor unknown"]),
+            *([f"{plural(aa.alarms, 'false alarm')} in {aa.tested}"] if aa.tested else []),
+        ]
+    )
+
+
+def grid(table: Table, width: int) -> list[str]:
+    """Its columns side by side, without a frame; the least wanted are left out if they must be."""
+    rows, more = table.texts[:MOST_ROWS], len(table.rows) - MOST_ROWS
+    places = fit(table.columns, table.rows, width).widths
+    texts = [[row[place] for place in places] for row in (table.header, *rows)]
+    widths = [max(map(cell_len, column)) for column in zip(*texts, strict=True)]
+    lines = [
+        "  ".join(
+            text + " " * (room - cell_len(text))
+            if place == 0
+            else " " * (room - cell_len(text)) + text
+            for place, (text, room) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in texts
+    ]
+    return [*lines, *([f"… and {plural(more, 'backend')} more"] if more > 0 else []), *table.notes]
+
+
+def remarks(analysis: Analysis, width: int, used: int) -> list[str]:
+    """What to know before you quote a number: a line each, as many as there is room for."""
+    said = [f"! {text}" for text in summary.warnings(analysis)]
+    room = min(max(LINES - used, 1), MOST_REMARKS)
+    if len(said) > room:
+        more = len(said) - room + 1
+        said = [*said[: room - 1], f"! {plural(more, 'further remark')} in the tables"]
+    return [textwrap.shorten(text, width, placeholder=" …") for text in said]
+
+
+def conclusion(analysis: Analysis) -> str:
+    """Who needs the least processor time for a page, and how much more the others do."""
+    if analysis.campaign.interpreters:
+        return ""
+    point = analysis.reference_point("throughput", "fetch")
+    found = [c for c in analysis.compare(CPU_PER_1000) if c.point == point]
+    main = [c for c in found if c.label in analysis.main][:MOST_ROWS]
+    said = differences(main, "less")
+    return f"A page at {point}, by processor time against {analysis.base}: {said}." if said else ""

@@ -1,0 +1,59 @@
+"""The end of a run on a terminal: one screen, whatever was measured, and nothing twice."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from bench.analysis.analysis import Analysis
+from bench.report import ending
+from tests.bench import synthetic
+from tests.bench.questions.test_questions import LADDER
+from tests.bench.report.test_tables import changed, made
+
+CAMPAIGNS: dict[str, Callable[[], Analysis]] = {
+    "usual": made,
+    "one block": lambda: made(blocks=1),
+    "noisy, with voids": lambda: made(noise=0.4, voids=9, samples=50),
+    "nothing valid": lambda: changed(made(blocks=1), status="void", reason="[red]boom[/red]"),
+    "long reasons": lambda: changed(made(blocks=1), status="failed", reason="word " * 500),
+    "memory alone": lambda: made(workloads=("c10k",)),
+    "interrupted": lambda: synthetic.analysed(made(blocks=2).records.all[:60]),
+    "no trial": lambda: synthetic.analysed(made(blocks=2).records.all[:1]),
+    "every variant": lambda: synthetic.analysed(
+        synthetic.campaign(ladder=LADDER, workloads=("throughput", "c10k", "ladder"))
+    ),
+    "across interpreters": lambda: synthetic.analysed(synthetic.across()),
+}
+
+
+def printed(analysis: Analysis, width: int = 200) -> list[str]:
+    out = io.StringIO()
+    ending.show(analysis, Path("results/20261121-051200-1a2b3c"), Console(file=out, width=width))
+    return out.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("name", CAMPAIGNS)
+def test_it_is_one_screen(name: str) -> None:
+    lines = printed(CAMPAIGNS[name]())
+    assert len(lines) <= 25
+    assert [line for line in lines if cell_len(line) > 100] == []
+    assert len({*lines}) == len(lines)
+    assert "".join(lines).count("report.html") == 1
+
+
+def test_it_has_the_three_words_and_where_the_rest_is() -> None:
+    text = "\n".join(printed(made()))
+    assert text.startswith("campaign 20261121-051200-1a2b3c · CPython 3.11.9 · 6 blocks")
+    for said in ("noise floor ±", "pages/s", "KiB", "p99", "1 ", "2 An idle connection", "\n3 "):
+        assert said in text
+    assert "by processor time against threads: " in text
+
+
+def test_markup_in_records_is_text() -> None:
+    assert "[red]boom[/red]" in "\n".join(printed(CAMPAIGNS["nothing valid"]()))
