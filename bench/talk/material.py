@@ -27,6 +27,8 @@ from bench.schema import Environment
 from bench.text import plural, size_words
 
 POSITIONS: Final = {"inside": "holds here", "outside": "does not", "undecided": "undecided"}
+CHAPTER: Final = "a-web-crawler-with-asyncio-coroutines"
+"""Part of the address of the text that the talk follows."""
 MARKS: Final = ("Hatched", "Hollow")
 """Notes of a chart that begin so are under it; its other notes are the speaker's."""
 
@@ -100,6 +102,7 @@ class Material:
             "largest": self.fleet.largest if self.fleet else [],
             "verdicts": self.verdicts,
             "judged": self.judged,
+            "sentences": self.sentences(),
             "all_stated": ledger.all_stated,
             "stated": ledger.stated,
             "now": ledger.now,
@@ -128,6 +131,14 @@ class Material:
     def judged(self, name: str) -> list[Judged]:
         """The readings of a claim that have a number."""
         return [one for one in self.verdicts[name].judged if one.position != "missing"]
+
+    def sentences(self) -> list[tuple[int, Verdict]]:
+        """What the chapter says, by its steps, if its first reading has a number."""
+        return [
+            (step, one)
+            for step, one, _ in ledger.by_step([self.evidence])
+            if one.judged[0].position != "missing" and CHAPTER in one.claim.url
+        ]
 
     def told(self, name: str, *, variants: bool = False) -> str:
         """A finding as far as it is about the models: what a speaker can say in one breath."""
