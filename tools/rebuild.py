@@ -32,13 +32,13 @@ from bench.claims.experiments import stack_ripping
 from bench.claims.verdict import TOPICS, Evidence, judge, load_all
 from bench.cli.commands.report import EXTENSIONS
 from bench.cli.reference import FOLDER
-from bench.costs import record as costs_record
+from bench.costs import accounts as counts
 from bench.costs import report as costs_report
-from bench.costs.record import Account, Costs
+from bench.costs.accounts import Account
 from bench.fleet import records as fleet_records
 from bench.fleet import report as fleet_report
 from bench.launch import RESULTS, ROOT
-from bench.micro import report as micro_report
+from bench.micro import parts as micro_parts
 from bench.plan.participants import FREE
 from bench.questions import SERVE, answers, equal
 from bench.report import campaigns, cite, comparison, files, findings, numbers, page, readme
@@ -80,13 +80,8 @@ def again() -> list[Analysis]:
 
 
 @cache
-def recorded_costs() -> Costs:
-    return costs_record.load(RESULTS / "costs")
-
-
-@cache
 def counted() -> list[Account]:
-    return costs_record.accounts(recorded_costs())
+    return counts.accounts(counts.STUDY.last(RESULTS / "costs"))
 
 
 def campaign(name: str, out: Path) -> None:
@@ -101,18 +96,18 @@ def fleet(name: str, out: Path) -> None:
 
 def micro(out: Path) -> None:
     """Write the summary and the charts of the micro-benchmarks."""
-    quiet = Console(file=None, quiet=True)
-    micro_report.write(micro_report.load(RESULTS / "micro"), out, quiet)
+    micro_parts.report(micro_parts.last(RESULTS / "micro")).write(out, Console(quiet=True))
 
 
 def costs(out: Path) -> None:
     """Write the summary and chart of the counted costs."""
-    costs_report.write(recorded_costs(), counted(), out)
+    costs_report.report(counts.STUDY.last(RESULTS / "costs")).write(out, Console(quiet=True))
 
 
 def costs_table() -> str:
     """The tables of docs/costs.md."""
-    return costs_report.excerpt(recorded_costs(), counted(), "../results/costs/charts/costs.svg")
+    run = counts.STUDY.last(RESULTS / "costs")
+    return costs_report.excerpt(run, "../results/costs/charts/costs.svg")
 
 
 def cards() -> dict[str, str]:
@@ -269,8 +264,8 @@ def served_tables() -> str:
                 parts += [*grid(table), "", f"{textwrap.fill(table.about, 100)}\n"]
     where = machine_words(analysis.campaign.environment, analysis.campaign.created)
     parts.append(f"Campaign `{analysis.campaign.campaign}`: {where}.\n")
-    costs = costs_record.load(RESULTS / "costs-serve")
-    return "\n".join([*parts, costs_report.excerpt(costs, costs_record.accounts(costs))])
+    run = counts.STUDY.last(RESULTS / "costs-serve")
+    return "\n".join([*parts, costs_report.excerpt(run)])
 
 
 BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {

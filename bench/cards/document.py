@@ -20,7 +20,7 @@ from bench.capacity.report import PEOPLE
 from bench.cards import libraries
 from bench.cards.libraries import Library
 from bench.costs import report as costs_report
-from bench.costs.record import Account
+from bench.costs.accounts import Account
 from bench.machine.instruments import INSTRUCTIONS
 from bench.questions import answers
 from bench.report import markup

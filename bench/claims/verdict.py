@@ -26,7 +26,9 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.claims import measure
 from bench.filesystem import packaged
-from bench.micro.tasks import TOTAL, TasksRecord
+from bench.micro import tasks
+from bench.micro.tasks import Held, Switched
+from bench.study.record import Run
 from bench.text import KIB, listing, plural
 
 MICRO: Final = "micro"
@@ -78,7 +80,7 @@ class Evidence:
     name: str  # the campaign's folder, for commands in messages
     analysis: Analysis
     measured: measure.Measured
-    tasks: TasksRecord | None = None  # of the same processor and interpreter
+    tasks: Run[Held | Switched] | None = None  # of the same processor and interpreter
 
     @classmethod
     def load(cls, campaign: Path) -> Evidence:
@@ -89,12 +91,15 @@ class Evidence:
     @classmethod
     def of(cls, name: str, analysis: Analysis, folder: Path) -> Evidence:
         """With what was measured in the campaign's folder, and waiting tasks in one beside it."""
-        tasks, here = TasksRecord.load(folder.parent / MICRO), analysis.campaign.environment
-        if tasks and (tasks.environment.cpu_model, tasks.environment.python) != (
-            *(here.cpu_model, here.python),
-        ):
-            tasks = None
-        return cls(name, analysis, measure.STUDY.runs(folder), tasks)
+        here = analysis.campaign.environment
+        waiting = tasks.STUDY.runs(folder.parent / MICRO)[-1:]
+        alike = [
+            run
+            for run in waiting
+            if (run.head.environment.cpu_model, run.head.environment.python)
+            == (here.cpu_model, here.python)
+        ]
+        return cls(name, analysis, measure.STUDY.runs(folder), next(iter(alike), None))
 
     def number(self, values: Values, basis: str, note: str = "", python: str = "") -> Number:
         here = self.analysis.campaign.environment.python
@@ -257,8 +262,10 @@ class TaskReading(_Reading):
                 "waiting tasks were not measured beside this campaign, on its processor and "
                 "interpreter; run `python -m bench study micro --only tasks`"
             )
-        values = evidence.tasks.measured().values
-        mine, base = (values.get(task or "", {}).get(TOTAL, {}) for task in (self.task, self.base))
+        values = tasks.measured(evidence.tasks).values
+        mine, base = (
+            values.get(task or "", {}).get(tasks.TOTAL, {}) for task in (self.task, self.base)
+        )
         each = [
             size / (base[repeat] if self.base else KIB)
             for repeat, size in mine.items()

@@ -19,18 +19,18 @@ from pydantic import ValidationError
 
 from bench import filesystem
 from bench.costs import measure
-from bench.costs.measure import CostsOptions
-from bench.costs.record import CostsError, Sample, per_page
 from bench.errors import BenchError
 from bench.machine import instruments
 from bench.machine.build import python_build
 from bench.machine.instruments import INSTRUCTIONS
 from bench.schema import Record
+from bench.study import runner
+from bench.study.record import StudyError
 from bench.text import now
 from crawlers.registry import MODELS
 
 FILE = Path(__file__).with_name("baseline.json")
-PAGES, SLOTS, SEED = 500, 100, 1
+PAGES, SLOTS = 500, 100
 MARGIN = 0.02
 MARGINS = {"threads": 0.2}
 """By how much a model may exceed its baseline; counts of the same code differ by 0.3 % at most.
@@ -74,18 +74,18 @@ class Outcome:
 
 
 def load(file: Path = FILE) -> Baseline:
-    """The baseline. Raises :class:`CostsError` if the file is damaged."""
+    """The baseline. Raises :class:`StudyError` if the file is damaged."""
     try:
         return Baseline.model_validate_json(filesystem.read_text(file))
     except ValidationError as error:
-        raise CostsError(f"{file.name}: {error.errors()[0]['msg']}; renew it: {UPDATE}") from None
+        raise StudyError(f"{file.name}: {error.errors()[0]['msg']}; renew it: {UPDATE}") from None
 
 
 def interpreter() -> str:
-    """The release and build that count alike, and the tool. Raises :class:`CostsError`."""
+    """The release and build that count alike, and the tool. Raises :class:`StudyError`."""
     found, built = instruments.cachegrind(), python_build()
     if found.missing is not None:
-        raise CostsError(found.missing)
+        raise StudyError(found.missing)
     release = f"{platform.python_implementation()} {platform.python_version()}"
     optimised = f"{built['level'] or ''}{' with a profile' if built['pgo'] else ''}"
     return ", ".join([release, str(built["compiler"]), optimised, platform.machine(), found.tool])
@@ -94,23 +94,17 @@ def interpreter() -> str:
 def count() -> dict[str, float]:
     """Instructions per page of :data:`CROWD`, without those that failed."""
     found: dict[str, float] = {}
-
-    def keep(sample: Sample, _: int, __: int) -> None:
-        if sample.status == "ok":
-            key = f"{sample.workload} {sample.backend}"
-            found[key] = round(per_page(sample, PAGES)[INSTRUCTIONS], 1)
-
-    for workload, backends in CROWD.items():
-        options = CostsOptions(
-            backends=backends,
-            workloads=(workload,),
-            instruments=("instructions",),
-            pages=PAGES,
-            slots=SLOTS,
-            seeds=(SEED,),
-            jobs=measure.processors(),
-        )
-        measure.run(options, keep)
+    tool = instruments.cachegrind()
+    with measure.Lanes(PAGES, SLOTS, measure.processors()) as lanes:
+        turns = [
+            (0, program)
+            for workload, backends in CROWD.items()
+            for program in measure.programs(lanes, backends, [workload], [tool])
+        ]
+        for sample in runner.samples("guard", turns, lanes):
+            for workload, crawls in sample.part.crawls.items() if sample.part else ():
+                key = f"{workload} {sample.program.partition('/')[0]}"
+                found[key] = round(crawls.per_page()[INSTRUCTIONS], 1)
     return found
 
 
@@ -155,13 +149,13 @@ def update(file: Path = FILE, count: Count = count) -> Outcome:
     """Count, and write the baseline of this interpreter.
 
     Entries of other interpreters stay only if nothing here got more expensive: otherwise they
-    are of other code. Raises :class:`CostsError` where nothing can be counted.
+    are of other code. Raises :class:`StudyError` where nothing can be counted.
     """
     key = interpreter()
     counted = count()
     wanted = {f"{workload} {who}" for workload, crowd in CROWD.items() for who in crowd}
     if lost := wanted - counted.keys():
-        raise CostsError(f"not counted, so the baseline stays as it is: {', '.join(sorted(lost))}")
+        raise StudyError(f"not counted, so the baseline stays as it is: {', '.join(sorted(lost))}")
     old = load(file).entries
     before = old.pop(key, None)
     made = [*lines(counted, before), f"written: {file.name}, for {key}"]

@@ -7,25 +7,22 @@ show them with measurements on another one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from dataclasses import replace
 from typing import Final
 
-from rich.console import Console
-
 from bench.analysis.stats import Spread
+from bench.costs.accounts import Account, Cost, Counted, accounts, seed_words
 from bench.costs.measure import FLOOR
-from bench.costs.record import Account, Cost, Costs, Sample, per_page, seed_words, shadow
 from bench.costs.serving import SERVE
+from bench.machine import instruments
 from bench.machine.instruments import INSTRUCTIONS, SYSCALLS
 from bench.plan.participants import MAIN_VARIANTS
 from bench.plan.profiles import SERVING
-from bench.report import study
 from bench.report.charts import Design, Skip
-from bench.report.study import origin
-from bench.report.tables import section
-from bench.report.tables import show as show_table
 from bench.show.figures import Bars, Figure, Panel, Unit
 from bench.show.table import MISSING, Cell, Column, Row, Table, name
+from bench.study.record import Run
+from bench.study.report import Report, drawn
 from bench.text import number, times
 from crawlers.registry import MODELS
 
@@ -42,10 +39,10 @@ HEADS = {"fetch": "a fetched page: a list, no links", "crawl": "a crawled page: 
 INSTRUCTIONS_UNIT: Final = Unit("", number, number)
 
 
-def design(costs: Costs, made: Sequence[Account]) -> Design | Skip:
+def design(run: Run[Counted]) -> Design | Skip:
     title = "Instructions that a page needs"
     rows: dict[str, dict[str, Cost]] = {workload: {} for workload in HEADS}
-    for each in made:
+    for each in accounts(run):
         if each.workload in HEADS and INSTRUCTIONS in each.costs:
             rows[each.workload][each.backend] = each.costs[INSTRUCTIONS]
     rows = {workload: found for workload, found in rows.items() if found}
@@ -57,30 +54,23 @@ def design(costs: Costs, made: Sequence[Account]) -> Design | Skip:
     if most > MOST and all(main.values()):
         rows = main
         left_out = (f"The models and the main variants; the tables have all {most}.",)
-    header = costs.header
+    pages, slots = (int(run.head.settings[what]) for what in ("pages", "slots"))
+    tool = run.head.settings.get("instructions", "valgrind")
     figure = Figure(
         name=NAME,
         title=title,
         headline=finding(*next(iter(rows.items()))),
-        subtitle=f"Instructions in user space per page at {header.slots} slots, {counter(costs)}",
+        subtitle=f"Instructions in user space per page at {slots} slots, "
+        f"{run.head.environment.python}, by {tool}: a count, not a speed",
         data=Bars([_panel(HEADS[w], found) for w, found in rows.items()]),
         notes=(
-            f"Crawls of {header.pages:,} and {2 * header.pages:,} pages subtracted; median and "
-            f"range of {seed_words(costs)}. Not in it: the kernel’s time, "
+            f"Crawls of {pages:,} and {2 * pages:,} pages subtracted; median and "
+            f"range of {seed_words(run)}. Not in it: the kernel’s time, "
             "cache and branch misses.",
             *left_out,
         ),
     )
-    return study.drawn(figure, footer(costs))
-
-
-def counter(costs: Costs) -> str:
-    tool = costs.header.tools.get("instructions", "valgrind")
-    return f"{costs.header.environment.python}, by {tool}: a count, not a speed"
-
-
-def footer(costs: Costs) -> tuple[str, str]:
-    return origin("python -m bench study costs", costs.header.environment, costs.header.created)
+    return drawn(figure, "python -m bench study costs", run.head)
 
 
 def _panel(axis: str, found: Mapping[str, Cost]) -> Panel:
@@ -199,88 +189,41 @@ def workloads(made: Iterable[Account]) -> list[str]:
     return list(dict.fromkeys(each.workload for each in made))
 
 
-def lost(costs: Costs, made: Sequence[Account]) -> list[str]:
-    return [
-        *(f"{instrument}: {reason}" for instrument, reason in costs.header.missing.items()),
-        *(f"{backend}: {reason}" for backend, reason in costs.header.absent.items()),
-        *(f"{each.workload}, {each.backend}: {reason}" for each in made for reason in each.bad),
-    ]
-
-
 # --- where they are shown --------------------------------------------------------------------
 
 
-def progress(console: Console, sample: Sample, done: int, planned: int) -> None:
-    """Print a line for a sample as it comes."""
-    told = f"{sample.status}: {sample.reason}"
-    if sample.status == "ok":
-        costs = per_page(sample, 1)
-        if shadow(costs):
-            costs.pop(SYSCALLS)
-        named = [f"{figure(costs[key])} {COLUMNS[key].title}" for key in COLUMNS if key in costs]
-        told = f"{', '.join(named)} a page" if named else "counted"
-    where = f"{sample.workload} {sample.backend} seed {sample.seed}"
-    console.print(f"{done}/{planned}  {where}: {told}", highlight=False, markup=False)
+def stamp(run: Run[Counted]) -> str:
+    """When and on which interpreter: every table, chart and block says it."""
+    return f"Counted on {run.head.created[:10]} with {run.head.environment.python}"
 
 
-def show(costs: Costs, made: Sequence[Account], console: Console) -> None:
-    for table in tables(made):
-        show_table(table, console)
-    for note in untold(made):
-        console.print(note, markup=False)
-    for reason in lost(costs, made):
-        console.print(f"not counted: {reason}", markup=False)
+def report(run: Run[Counted]) -> Report:
+    made, settings, environment = accounts(run), run.head.settings, run.head.environment
+    pages = int(settings["pages"])
+    tools = "; ".join(f"{name}: {settings[name]}" for name in instruments.NAMES if name in settings)
+    about = (
+        f"{stamp(run)}, {environment.os}, {environment.machine}; {settings['slots']} slots; "
+        f"crawls of {pages:,} and {2 * pages:,} pages. Counted with {tools}. Brackets: the range "
+        f"over {seed_words(run)}; none where there is one seed, or no difference. These are "
+        "counts, not speed: docs/costs.md says what they leave out. Rebuild with `python -m bench "
+        "study costs --redraw`."
+    )
+    return Report(
+        title="What a page costs",
+        about="\n".join([about, *untold(made)]),
+        tables=tables(made),
+        designs=[design(run)],
+        backends=list(dict.fromkeys(each.backend for each in made)),
+        notes=[f"{program}: {reason}" for program, reason in run.reasons().items()],
+    )
 
 
-def as_json(made: Sequence[Account]) -> dict[str, dict[str, dict[str, list[float] | None]]]:
-    """Workload -> backend -> cost -> median, lowest, highest; null for calls that are not shown."""
-    found: dict[str, dict[str, dict[str, list[float] | None]]] = {}
-    for each in made:
-        costs: dict[str, list[float] | None] = {SYSCALLS: None} if each.untold else {}
-        costs |= {key: [one.middle, one.low, one.high] for key, one in each.costs.items()}
-        found.setdefault(each.workload, {})[each.backend] = costs
-    return found
-
-
-def summary(costs: Costs, made: Sequence[Account]) -> str:
-    header = costs.header
-    environment = header.environment
-    tools = "; ".join(f"{instrument}: {tool}" for instrument, tool in header.tools.items())
-    lines = [
-        "# What a page costs",
-        "",
-        f"{header.stamp}, {environment.os}, {environment.machine}; "
-        f"{header.slots} slots; crawls of {header.pages:,} and {2 * header.pages:,} pages. "
-        f"Counted with {tools}. Brackets: the range over {seed_words(costs)}; none where there "
-        "is one seed, or no difference. These are counts, not speed: docs/costs.md says what they "
-        "leave out. Rebuild with `python -m bench study costs --redraw`.",
-        *untold(made),
-        "",
-    ]
-    for table in tables(made):
-        lines += section(table)
-    if missing := lost(costs, made):
-        lines += ["## Not counted", "", *(f"- {reason}" for reason in missing), ""]
-    return "\n".join(lines)
-
-
-def excerpt(costs: Costs, made: Sequence[Account], chart_file: str | None = None) -> str:
+def excerpt(run: Run[Counted], chart_file: str | None = None) -> str:
     """The generated part of a document: a chart, the models and the main variants."""
-    rows = [each for each in made if each.backend in CHOSEN]
-    lines = []
-    if chart_file and isinstance(drawing := design(costs, made), Design):
-        lines += [f"![{drawing.headline}]({chart_file})", ""]
-    lines += [
-        f"{costs.header.stamp}: the median over {seed_words(costs)}, and the range where there "
-        "is one.",
-        *untold(rows),
-        "",
-    ]
-    for workload in workloads(rows):
-        lines += section(costs_table(rows, workload), 3)
-    return "\n".join(lines).rstrip()
-
-
-def write(costs: Costs, made: Sequence[Account], folder: Path) -> None:
-    backends = list(dict.fromkeys(each.backend for each in made))
-    study.write(folder, summary(costs, made), [design(costs, made)], backends)
+    rows = [each for each in accounts(run) if each.backend in CHOSEN]
+    drawing = design(run)
+    picture = isinstance(drawing, Design) and f"![{drawing.headline}]({chart_file})\n\n"
+    seeds = f"{stamp(run)}: the median over {seed_words(run)}, and the range where there is one."
+    shown = replace(report(run), tables=[costs_table(rows, name) for name in workloads(rows)])
+    lines = [seeds, *untold(rows), "", shown.excerpt()]
+    return (picture or "" if chart_file else "") + "\n".join(lines)

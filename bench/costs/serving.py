@@ -11,9 +11,8 @@ import sys
 import time
 from contextlib import closing
 from pathlib import Path
-from typing import Final, Self
+from typing import Final
 
-from bench.costs.record import CrawlError
 from bench.launch import OWN_PYTHON
 from bench.machine.instruments import Counts, Instrument
 from bench.plan.workloads import SERVED, SITE_SEED
@@ -23,6 +22,7 @@ from bench.sides.progress import PLACES, Progress
 from bench.sides.protocol import Command, Load
 from bench.sides.servers import ModelServer, ServerError
 from bench.sides.settled import SWITCH_INTERVAL
+from bench.study.runner import Lost
 
 SERVE: Final = "serve"
 SITE: Final = f"list:{SERVED}:2048"
@@ -42,12 +42,6 @@ class CountedServer:
         self._running: ModelServer | None = None
         self._stopped = False
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._running = None
-
     def stop(self) -> None:
         """Kill what runs; for another thread."""
         self._stopped = True
@@ -57,17 +51,17 @@ class CountedServer:
     def count(self, requests: int) -> tuple[int, Counts]:
         """How many requests there were, which is about ``requests``, and what all of them took.
 
-        Raises :class:`CrawlError` when the server failed, or did not serve what was asked for.
+        Raises :class:`Lost` when the server failed, or did not serve what was asked for.
         """
         for left in self._instrument.files(self._scratch):
             left.unlink()
         if self._stopped:
-            raise CrawlError("stopped")
+            raise Lost("stopped")
         try:
             answered = self._serve(requests)
             return answered, self._instrument.results(self._scratch)
         except (TimeoutError, ProcessError, WorkerError, ServerError, ValueError) as error:
-            raise CrawlError(str(error)) from None
+            raise Lost(str(error)) from None
 
     def _serve(self, requests: int) -> int:
         tool = self._instrument
@@ -102,5 +96,5 @@ class CountedServer:
             served = server.finish(by_signal=False)
             self._running = None
         if reason := served_reason(self._name, result, served, server.digest):
-            raise CrawlError(reason, void=True)
+            raise Lost(reason, void=True)
         return result.pages

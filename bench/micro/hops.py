@@ -8,19 +8,21 @@ more than the call: 79 µs in one campaign, 27 in the next. So the sentence is a
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+from functools import partial
 from itertools import combinations
-from typing import Final, Self
-
-from pydantic import Field
-from rich.console import Console
+from typing import Final
 
 from bench.machine import cpu
-from bench.micro.study import Process, Study, by_repeat, contrast, head, in_turn, missing
 from bench.schema import Record
 from bench.show.measured import US, Measure, Measured
 from bench.show.table import Table
+from bench.study.record import Run, Study
+from bench.study.report import by_repeat, contrast, of_run
+from bench.study.runner import Process, Program, missing
 from bench.text import capital
 
+PROCESSES: Final = 2  # for each repeat on the command line
 SUBMIT: Final = "submit"
 WAYS: Final = {
     SUBMIT: "",
@@ -79,43 +81,38 @@ class Hop(Record):
         }
 
 
-class HopsRecord(Study):
-    NAME = WHAT = "hops"
+STUDY: Final[Study[Hop]] = Study("hops", "hops", Hop)
 
-    hops: dict[str, list[Hop]]
-    absent: dict[str, str] = Field(default_factory=dict)  # way -> why it cannot be measured
 
-    @classmethod
-    def measure(cls, repeats: int, console: Console) -> Self:
-        """Measure all ways. A process fails after a wrong result."""
-        absent = {way: why for way, library in WAYS.items() if (why := missing(library))}
-        cores = cpu.split_cores().client
+def programs(_: ExitStack) -> list[Program[Hop]]:
+    return [Program(way, partial(hop, way), missing(library)) for way, library in WAYS.items()]
 
-        def hop(way: str) -> Hop:
-            return Hop(
-                alone=ask(way, CALLS),
-                one=ask(way, CALLS, cores=cores) if cores else None,
-                many=None if way == SUBMIT else ask(way, CALLS // AT_ONCE, AT_ONCE),
-            )
 
-        usable = [way for way in WAYS if way not in absent]
-        hops = in_turn(cls.WHAT, usable, repeats, console, hop)
-        return cls(**head(), hops=hops, absent=absent)
-
-    def measured(self) -> Measured:
-        return Measured(MEASURES, by_repeat(self.hops, Hop.values))
-
-    def tables(self) -> list[Table]:
-        found = self.measured()
-        about = ". ".join(filter(None, [headline(found), ABOUT]))
-        notes = [f"{way}: {why}" for way, why in self.absent.items()]
-        return [self.table(found, TITLE, about, "by", notes)]
+def hop(way: str, _: int) -> Hop:
+    """One way in one repeat. Raises :class:`bench.study.runner.Lost` after a wrong result."""
+    cores = cpu.split_cores().client
+    return Hop(
+        alone=ask(way, CALLS),
+        one=ask(way, CALLS, cores=cores) if cores else None,
+        many=None if way == SUBMIT else ask(way, CALLS // AT_ONCE, AT_ONCE),
+    )
 
 
 def ask(way: str, calls: int, at_once: int = 1, cores: list[int] | None = None) -> Call:
     """One process, on all processors or on these."""
     with Process(way, ["-m", CHILD, way, str(calls), str(at_once)], cores or []) as child:
         return Call(**child.ask())
+
+
+def measured(run: Run[Hop]) -> Measured:
+    return Measured(MEASURES, by_repeat(run.by_program(), Hop.values))
+
+
+def tables(run: Run[Hop]) -> list[Table]:
+    found = measured(run)
+    about = ". ".join(filter(None, [headline(found), ABOUT]))
+    notes = [f"{way}: {why}" for way, why in run.reasons().items()]
+    return [of_run(run.head, found, TITLE, about, "by", notes)]
 
 
 def headline(found: Measured) -> str | None:

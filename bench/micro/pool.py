@@ -10,32 +10,25 @@ import json
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import partial
 from itertools import combinations
 from statistics import quantiles
-from typing import Any, Final, Self
-
-from rich.console import Console
+from typing import Any, Final
 
 from bench.machine import cpu, memory
-from bench.micro.study import (
-    PATIENCE_S,
-    MicroError,
-    Process,
-    Study,
-    by_repeat,
-    contrast,
-    head,
-    in_turn,
-    missing,
-)
 from bench.schema import Record
 from bench.show.figures import Unit
 from bench.show.measured import MS, US, Measure, Measured
 from bench.show.table import Table
 from bench.sides.process import interruptible
 from bench.sides.servers import Server
+from bench.study.record import Run, Study
+from bench.study.report import by_repeat, contrast, of_run
+from bench.study.runner import PATIENCE_S, Lost, Process, Program, missing
 from bench.text import KIB, listing, number
 
+PROCESSES: Final = 2  # for each repeat on the command line
 CHILD: Final = "bench.micro.pool_child"
 WAYS: Final = {
     "asyncio with a semaphore": ("async_await", "semaphore"),
@@ -74,7 +67,7 @@ ABOUT: Final = (
 )
 
 
-class Sample(Record):
+class Pooled(Record):
     """One process."""
 
     pages: int
@@ -95,51 +88,46 @@ class Sample(Record):
         }
 
 
-class PoolRecord(Study):
-    NAME = WHAT = "pool"
-
-    samples: dict[str, list[Sample]]
-    void: dict[str, list[str]]  # way -> why processes of it do not count
-    absent: dict[str, str]  # way -> why it cannot be measured
-
-    @classmethod
-    def measure(cls, repeats: int, console: Console) -> Self:
-        """Measure all ways. A process that does not count is void, and the others go on."""
-        libraries = {way: backend.partition(".")[2] for way, (backend, _) in WAYS.items()}
-        absent = {way: why for way, library in libraries.items() if (why := missing(library))}
-        samples: dict[str, list[Sample]] = {way: [] for way in WAYS if way not in absent}
-        void: dict[str, list[str]] = {}
-        with Server(f"tree:{PAGES}:10:{BYTES}", seed=1, cores=cpu.split_cores().server) as server:
-            site = server.ask("GET", "/site")["expected"].items()
-            known = [(target, int(crc, 16)) for target, (status, crc) in site if status == 200]
-
-            def one(way: str) -> None:
-                mine = known[: PAGES // SHARE] if "httpx" in way else known
-                try:
-                    samples[way].append(sample(way, server, mine))
-                except MicroError as error:
-                    void.setdefault(way, []).append(str(error))
-
-            in_turn(cls.WHAT, list(samples), repeats, console, one)
-        return cls(**head(), samples=samples, void=void, absent=absent)
-
-    def measured(self) -> Measured:
-        return Measured(MEASURES, by_repeat(self.samples, Sample.values))
-
-    def tables(self) -> list[Table]:
-        found = self.measured()
-        about = ". ".join(filter(None, [headline(found), ABOUT]))
-        notes = [f"{way}: {why}" for way, why in self.absent.items()]
-        for way, reasons in self.void.items():
-            notes += [f"{way}, void: {why}" for why in reasons]
-        for way, samples in self.samples.items():
-            if left := sorted({what for each in samples for what in each.left}):
-                notes.append(f"{way} leaves behind: {listing(left)}")
-        return [self.table(found, TITLE, about, "way", notes)]
+STUDY: Final[Study[Pooled]] = Study("pool", "pool", Pooled)
 
 
-def sample(way: str, server: Server, pages: Sequence[tuple[str, int]]) -> Sample:
-    """One process. Raises :class:`MicroError` if it does not count."""
+def programs(stack: ExitStack) -> list[Program[Pooled]]:
+    """All ways, and the server from which they take their pages."""
+    site = f"tree:{PAGES}:10:{BYTES}"
+    server = stack.enter_context(Server(site, seed=1, cores=cpu.split_cores().server))
+    pages = known(server)
+    return [
+        Program(
+            way,
+            partial(sample, way, server, pages[: PAGES // SHARE] if "httpx" in way else pages),
+            missing(backend.partition(".")[2]),
+        )
+        for way, (backend, _) in WAYS.items()
+    ]
+
+
+def known(server: Server) -> list[tuple[str, int]]:
+    """The pages of its site, and the CRC-32 of each."""
+    site = server.ask("GET", "/site")["expected"].items()
+    return [(target, int(crc, 16)) for target, (status, crc) in site if status == 200]
+
+
+def measured(run: Run[Pooled]) -> Measured:
+    return Measured(MEASURES, by_repeat(run.by_program(), Pooled.values))
+
+
+def tables(run: Run[Pooled]) -> list[Table]:
+    found = measured(run)
+    about = ". ".join(filter(None, [headline(found), ABOUT]))
+    notes = [f"{way}: {why}" for way, why in run.reasons().items()]
+    for way, samples in run.by_program().items():
+        if left := sorted({what for each in samples.values() for what in each.left}):
+            notes.append(f"{way} leaves behind: {listing(left)}")
+    return [of_run(run.head, found, TITLE, about, "way", notes)]
+
+
+def sample(way: str, server: Server, pages: Sequence[tuple[str, int]], _: int = 0) -> Pooled:
+    """One process. Raises :class:`Lost` if it does not count."""
     count, pinning = len(pages), cpu.split_cores()
     cores = (pinning.unpinned() if "threads" in way else pinning).client
     server.reset()
@@ -148,14 +136,15 @@ def sample(way: str, server: Server, pages: Sequence[tuple[str, int]]) -> Sample
         play(child, server)
         grown, whole = play(child, server)
         ledger = server.ledger()
-        _, half = play(child, server)
+        half = play(child, server)[1]
         opened, ended = server.ended()
     check(whole["came"], pages, count)
     check(half["came"], pages, count // 2)
     seen = ledger.peak_connections, ledger.requests
     if seen != (LIMIT, LIMIT + count):
-        raise MicroError(f"the server saw {seen[0]} connections at once and {seen[1]} requests")
-    return Sample(
+        what = f"{seen[0]} connections at once and {seen[1]} requests"
+        raise Lost(f"the server saw {what}", void=True)
+    return Pooled(
         pages=count,
         cpu_s=whole["cpu_s"] / count,
         waiting_bytes=None if grown is None else grown / count,
@@ -174,7 +163,7 @@ def play(child: Process, server: Server) -> tuple[int | None, dict[str, Any]]:
     held, used, earlier = 0, 0.0, -1.0
     while child.process.poll() is None and (held < LIMIT or used > earlier):
         if time.monotonic() > deadline:
-            raise MicroError(f"{child.what} did not ask for all pages in {PATIENCE_S:.0f} s")
+            raise Lost(f"{child.what} did not ask for all pages in {PATIENCE_S:.0f} s")
         with interruptible():
             time.sleep(POLL_S)
         held, used, earlier = server.held(), cpu.used_s(child.pid), used
@@ -184,11 +173,12 @@ def play(child: Process, server: Server) -> tuple[int | None, dict[str, Any]]:
 
 
 def check(came: Sequence[tuple[int, int]], pages: Sequence[tuple[str, int]], least: int) -> None:
-    """Raises :class:`MicroError` unless enough pages came, each once, with the site's bytes."""
+    """Raises :class:`Lost` unless enough pages came, each once, with the site's bytes."""
     if len({number for number, _ in came}) < max(least, len(came)):
-        raise MicroError(f"{len(came)} pages came, some of them twice, or fewer than {least}")
+        few = f"{len(came)} pages came, some of them twice, or fewer than {least}"
+        raise Lost(few, void=True)
     if wrong := [number for number, checksum in came if checksum != pages[number][1]]:
-        raise MicroError(f"{pages[wrong[0]][0]} has other bytes than on the site")
+        raise Lost(f"{pages[wrong[0]][0]} has other bytes than on the site", void=True)
 
 
 def late(came: Sequence[tuple[int, int]]) -> float:

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import Final, Self
-
-from pydantic import Field
-from rich.console import Console
+from contextlib import ExitStack
+from functools import partial
+from typing import Final
 
 from bench.machine import cpu, memory
-from bench.micro.study import MicroError, Process, Study, by_repeat, head, in_turn
+from bench.plan import backends
 from bench.schema import Record
 from bench.show.figures import Unit
 from bench.show.measured import Measure, Measured
 from bench.show.table import Table
+from bench.study.record import Run, Study
+from bench.study.report import by_repeat, of_run
+from bench.study.runner import Process, Program
 from bench.text import MIB, significant
-from crawlers import registry
 
 BARE: Final = "bare interpreter"
+PROCESSES: Final = 2  # for each repeat on the command line
 
 CODE = """\
 import sys, time
@@ -74,51 +75,27 @@ class Start(Record):
         }
 
 
-class StartupRecord(Study):
-    NAME, WHAT = "startup", "start-up"
-
-    starts: dict[str, list[Start]]
-    absent: dict[str, str] = Field(default_factory=dict)  # backend -> why it cannot be imported
-
-    @classmethod
-    def measure(cls, repeats: int, console: Console) -> Self:
-        """Measure the bare interpreter and every backend that can be imported."""
-        absent: dict[str, str] = {}
-        cores = cpu.split_cores().client
-
-        def first(name: str) -> None:
-            """Does not count: it reads the files from disk and writes compiled modules."""
-            try:
-                start(name, cores)
-            except MicroError as error:
-                if name == BARE:
-                    raise
-                absent[name] = str(error).rpartition("BackendError: ")[2]
-
-        todo = [BARE, *registry.names()]
-        in_turn("first start", todo, 1, console, first)
-        usable = [name for name in todo if name not in absent]
-        starts = in_turn(cls.WHAT, usable, repeats, console, lambda name: start(name, cores))
-        return cls(**head(), starts=starts, absent=absent)
-
-    def measured(self) -> Measured:
-        """Every backend beyond the bare interpreter, both of the same repeat."""
-        bare = self.starts.get(BARE, [])
-        pairs = {
-            backend: list(zip(starts, bare, strict=False))
-            for backend, starts in self.starts.items()
-            if backend != BARE
-        }
-        return Measured(MEASURES, by_repeat(pairs, beyond))
-
-    def tables(self) -> list[Table]:
-        notes = [f"{backend}: {why}" for backend, why in self.absent.items()]
-        return [self.table(self.measured(), "Start-up", ABOUT, "backend", notes)]
+STUDY: Final[Study[Start]] = Study("startup", "start-up", Start)
 
 
-def start(name: str, cores: list[int]) -> Start:
+def programs(_: ExitStack) -> list[Program[Start]]:
+    """The bare interpreter and every backend; one that cannot run here is refused."""
+    every = [
+        Program(known.name, partial(measure, known.name), refused=known.missing)
+        for known in backends.look_up()
+    ]
+    return [Program(BARE, partial(measure, BARE)), *every]
+
+
+def measure(name: str, repeat: int) -> Start:
+    if repeat == 0:
+        start(name)  # does not count: it reads the files from disk and writes compiled modules
+    return start(name)
+
+
+def start(name: str) -> Start:
     """One process: from its start until the backend is imported, and its memory then."""
-    began = time.monotonic()
+    cores, began = cpu.split_cores().client, time.monotonic()
     with Process(name, ["-c", CODE, "" if name == BARE else name], cores) as child:
         used, modules = child.answer()
         ready = time.monotonic() - began
@@ -132,10 +109,26 @@ def start(name: str, cores: list[int]) -> Start:
     )
 
 
-def beyond(pair: tuple[Start, Start]) -> Mapping[str, float | None]:
+def measured(run: Run[Start]) -> Measured:
+    """Every backend beyond the bare interpreter, both of the same repeat."""
+    starts = run.by_program()
+    bare = starts.pop(BARE, {})
+    pairs = {
+        backend: {repeat: (one, bare[repeat]) for repeat, one in mine.items() if repeat in bare}
+        for backend, mine in starts.items()
+    }
+    return Measured(MEASURES, by_repeat(pairs, beyond))
+
+
+def beyond(pair: tuple[Start, Start]) -> dict[str, float | None]:
     """What the first has more than the second."""
     one, other = (start.values() for start in pair)
     return {
         key: None if value is None or (less := other[key]) is None else round(value - less, 2)
         for key, value in one.items()
     }
+
+
+def tables(run: Run[Start]) -> list[Table]:
+    notes = [f"{backend}: {why}" for backend, why in run.reasons().items()]
+    return [of_run(run.head, measured(run), "Start-up", ABOUT, "backend", notes)]

@@ -7,27 +7,26 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from itertools import groupby, zip_longest
-from operator import attrgetter
-from typing import Final, Self
-
-from pydantic import Field
-from rich.console import Console
+from functools import partial
+from typing import Final
 
 from bench.analysis import stats
 from bench.machine import cpu, doctor, memory
 from bench.machine.doctor import Needs, available_bytes, mib
 from bench.machine.memory import Reader, Snapshot
-from bench.micro.study import Process, Study, by_repeat, head, in_turn, missing
-from bench.report import study
 from bench.report.charts import Design
 from bench.schema import Record
 from bench.show.figures import Bars, Figure, Unit
 from bench.show.measured import US, Measure, Measured
 from bench.show.table import Table
+from bench.study.record import Run, Study
+from bench.study.report import by_repeat, drawn, of_run
+from bench.study.runner import Process, Program, missing
 from bench.text import KIB, count, significant
 
+PROCESSES: Final = 1  # for each repeat on the command line
 COUNTS: Final = (1_000, 10_000, 30_000, 100_000)
 """Numbers of tasks over which memory is fitted."""
 THREAD_COUNTS: Final = (100, 1_000, 3_000, 10_000)
@@ -141,113 +140,54 @@ class Held(Record):
     cancel_s: float
 
 
-class KindRecord(Record):
-    """Everything about one kind; ``missing`` says why there is nothing."""
+class Switched(Record):
+    """One process whose tasks yielded in turn: seconds for one switch."""
 
-    missing: str | None = None
-    held: list[Held] = Field(default_factory=list)
-    refused: dict[int, str] = Field(default_factory=dict)  # number of tasks -> why
-    switches_s: list[float] = Field(default_factory=list)
+    switch_s: float
 
 
-class TasksRecord(Study):
-    NAME, WHAT = "tasks", "waiting tasks"
-    PROCESSES = 1
-
-    sources: dict[str, str]  # part of the memory -> where it was read
-    kinds: dict[str, KindRecord]
-
-    @classmethod
-    def measure(cls, repeats: int, console: Console) -> Self:
-        """Measure every kind at every number that this machine can hold."""
-        doctor.raise_descriptor_limit()
-        kinds = {name: KindRecord(missing=KINDS[name].missing) for name in KINDS}
-        usable = [KINDS[name] for name, found in kinds.items() if found.missing is None]
-        todo: list[tuple[Kind, int | None]] = [(kind, None) for kind in usable]
-        for kind in usable:
-            for wanted in kind.counts:
-                if reason := refused(kind, wanted):
-                    kinds[kind.name].refused[wanted] = reason
-                else:
-                    todo.append((kind, wanted))
-        cores = cpu.split_cores().client
-
-        def one(turn: tuple[Kind, int | None]) -> None:
-            kind, number = turn
-            if number is None:
-                kinds[kind.name].switches_s.append(switch_s(kind, cores))
-            else:
-                kinds[kind.name].held.append(hold(kind, number, cores))
-
-        in_turn(cls.WHAT, todo, repeats, console, one, _said)
-        return cls(**head(), sources=SOURCES, kinds=kinds)
-
-    def measured(self) -> Measured:
-        """What one more task takes, by the name of its kind, repeat by repeat."""
-        repeats = {name: _repeats(mine) for name, mine in self.kinds.items() if name in KINDS}
-        return Measured(MEMORY | TIMES, by_repeat(repeats, _values))
-
-    def tables(self) -> list[Table]:
-        """Memory with what was not measured, and times."""
-        values = self.measured().values
-        kinds = [KINDS[name] for name in values]
-        titled = {kind.title: values[kind.name] for kind in kinds}
-        waits = "; ".join(f"{kind.title}: {kind.waits_on}" for kind in kinds)
-        yields = "; ".join(f"{kind.title}: {kind.yields}" for kind in kinds)
-        of_memory, of_times = Measured(MEMORY, titled), Measured(TIMES, titled)
-        notes = [f"It waits on: {waits}.", *self.absent()]
-        return [
-            self.table(of_memory, "Memory of a waiting task", OF_MEMORY, "task", notes),
-            self.table(
-                of_times, "Spawn, switch and cancel a task", OF_TIMES, "task",
-                [f"A switch is: {yields}."],
-            ),
-        ]  # fmt: skip
-
-    def absent(self) -> Iterator[str]:
-        for kind, mine in self.kinds.items():
-            title = KINDS[kind].title if kind in KINDS else kind
-            if mine.missing:
-                yield f"{title}: {mine.missing}"
-            for number, reason in mine.refused.items():
-                yield f"{count(number)} × {title}: {reason}"
-
-    def designs(self) -> Iterator[Design]:
-        found = self.measured()
-        rows = {
-            KINDS[name].backend or name: values
-            for name, values in found.values.items()
-            if TOTAL in values
-        }
-        if rows:
-            figure = Figure(
-                name=self.NAME,
-                title="Memory of a waiting task",
-                headline=headline(found),
-                subtitle="Slope of memory over the number of tasks that wait without a "
-                "connection, user space and kernel together",
-                data=Bars([replace(found, values=rows).panel("memory of one", TOTAL)]),
-                notes=("Ranges: lowest to highest repeat.",),
-            )
-            below = study.origin("python -m bench study micro", self.environment, self.created)
-            yield study.drawn(figure, below)
+STUDY: Final[Study[Held | Switched]] = Study("tasks", "waiting tasks", Held | Switched)
+SWITCH: Final = "switch"
+"""What follows a kind in the name of a program: this, or a number of tasks."""
 
 
 # --- what is shown -----------------------------------------------------------------------------
 
 
-Repeat = tuple[Sequence[Held] | None, float | None]
+Repeat = tuple[Sequence[Held], float | None]
 """The processes that held tasks, the fewest first, and seconds for a switch."""
 
 
-def _repeats(mine: KindRecord) -> list[Repeat]:
-    in_order = sorted(mine.held, key=attrgetter("count"))
-    by_count = [list(same) for _, same in groupby(in_order, attrgetter("count"))]
-    return list(zip_longest(zip(*by_count, strict=False), mine.switches_s))
+def repeats(run: Run[Held | Switched]) -> dict[str, dict[int, Repeat]]:
+    """Kind -> repeat -> what was seen of it, in the order of :data:`KINDS`."""
+    held: dict[str, dict[int, list[Held]]] = {}
+    switched: dict[str, dict[int, float]] = {}
+    for program, parts in run.by_program().items():
+        kind = program.partition(" ")[0]
+        for repeat, part in parts.items():
+            if isinstance(part, Held):
+                held.setdefault(kind, {}).setdefault(repeat, []).append(part)
+            else:
+                switched.setdefault(kind, {})[repeat] = part.switch_s
+    return {
+        kind: {
+            repeat: (
+                sorted(held.get(kind, {}).get(repeat, []), key=lambda each: each.count),
+                switched.get(kind, {}).get(repeat),
+            )
+            for repeat in sorted({*held.get(kind, ()), *switched.get(kind, ())})
+        }
+        for kind in KINDS
+    }
+
+
+def measured(run: Run[Held | Switched]) -> Measured:
+    """What one more task takes, by the name of its kind, repeat by repeat."""
+    return Measured(MEMORY | TIMES, by_repeat(repeats(run), _values))
 
 
 def _values(repeat: Repeat) -> dict[str, float | None]:
-    held, switch_s = repeat[0] or (), repeat[1]
+    held, switch_s = repeat
     slopes = {part: fit(held, part) for part in PARTS}
     # What else the kernel keeps is read for threads only; they have stacks of its own.
     parts = [part for part in slopes if part != OTHER or slopes["kernel_stack_bytes"] != 0]
@@ -255,12 +195,60 @@ def _values(repeat: Repeat) -> dict[str, float | None]:
     found = {
         TOTAL: sum(known) if len(known) == len(parts) else None,
         **slopes,
-        "switch": switch_s and 1e6 * switch_s,
+        SWITCH: switch_s and 1e6 * switch_s,
     }
     if held:
         second = held[min(1, len(held) - 1)]  # 10,000 tasks, or 1,000 threads
         found |= {"spawn": 1e6 * second.spawn_s, "cancel": 1e6 * second.cancel_s}
     return found
+
+
+def tables(run: Run[Held | Switched]) -> list[Table]:
+    """Memory with what was not measured, and times."""
+    values = measured(run).values
+    kinds = [KINDS[name] for name in values]
+    titled = {kind.title: values[kind.name] for kind in kinds}
+    waits = "; ".join(f"{kind.title}: {kind.waits_on}" for kind in kinds)
+    yields = "; ".join(f"{kind.title}: {kind.yields}" for kind in kinds)
+    notes = [f"It waits on: {waits}.", *absent(run.reasons())]
+    switch = [f"A switch is: {yields}."]
+    of_memory, of_times = Measured(MEMORY, titled), Measured(TIMES, titled)
+    return [
+        of_run(run.head, of_memory, "Memory of a waiting task", OF_MEMORY, "task", notes),
+        of_run(run.head, of_times, "Spawn, switch and cancel a task", OF_TIMES, "task", switch),
+    ]
+
+
+def absent(reasons: Mapping[str, str]) -> Iterator[str]:
+    for program, reason in reasons.items():
+        kind, _, number = program.partition(" ")
+        title = KINDS[kind].title if kind in KINDS else kind
+        yield (
+            f"{count(int(number))} × {title}: {reason}"
+            if number.isdigit()
+            else (f"{title}: {reason}")
+        )
+
+
+def designs(run: Run[Held | Switched]) -> Iterator[Design]:
+    """The chart, if there is something to draw."""
+    found = measured(run)
+    rows = {
+        KINDS[name].backend or name: values
+        for name, values in found.values.items()
+        if TOTAL in values
+    }
+    if rows:
+        figure = Figure(
+            name=STUDY.name,
+            title="Memory of a waiting task",
+            headline=headline(found),
+            subtitle="Slope of memory over the number of tasks that wait without a "
+            "connection, user space and kernel together",
+            data=Bars([replace(found, values=rows).panel("memory of one", TOTAL)]),
+            notes=("Ranges: lowest to highest repeat.",),
+        )
+        yield drawn(figure, "python -m bench study micro", run.head)
 
 
 def fit(held: Sequence[Held], part: str) -> float | None:
@@ -292,17 +280,24 @@ MOST_BYTES = 16 * KIB
 TASKS, TURNS = 100, 2000
 """A switch is measured with so many tasks, each of which yields so often."""
 
-SOURCES = {
-    "user_bytes": "private anonymous memory of the process",
-    "page_table_bytes": "VmPTE of the process",
-    "kernel_stack_bytes": "threads × kernel stack",
-    "kernel_other_bytes": "slabinfo: growth of task structures, mappings and the like",
-}
+READ = ("user_bytes", "page_table_bytes", "kernel_stack_bytes", OTHER)
+"""Private anonymous memory, VmPTE, threads × kernel stack, and what slabinfo says grew."""
 
 
-def _said(turn: tuple[Kind, int | None]) -> str:
-    kind, number = turn
-    return f"{kind.name} switch" if number is None else f"{kind.name} {number:,}"
+def programs(_: ExitStack) -> list[Program[Held | Switched]]:
+    """Every kind at every number; what this machine cannot hold, or has not, is refused."""
+    doctor.raise_descriptor_limit()
+    made: list[Program[Held | Switched]] = []
+    for kind in KINDS.values():
+        if kind.missing is not None:
+            made.append(Program(kind.name, partial(switched, kind), refused=kind.missing))
+            continue
+        made.append(Program(f"{kind.name} {SWITCH}", partial(switched, kind)))
+        made += [
+            Program(f"{kind.name} {wanted}", partial(hold, kind, wanted), refused(kind, wanted))
+            for wanted in kind.counts
+        ]
+    return made
 
 
 def refused(kind: Kind, count: int) -> str | None:
@@ -315,13 +310,14 @@ def refused(kind: Kind, count: int) -> str | None:
     return f"{mib(needed)} of memory may be needed, {mib(left)} are available"
 
 
-def started(kind: Kind, cores: list[int], *words: object) -> Process:
-    return Process(kind.name, ["-m", CHILD, kind.name, *map(str, words)], cores)
+def started(kind: Kind, *words: object) -> Process:
+    arguments = ["-m", CHILD, kind.name, *map(str, words)]
+    return Process(kind.name, arguments, cpu.split_cores().client)
 
 
-def hold(kind: Kind, count: int, cores: list[int]) -> Held:
+def hold(kind: Kind, count: int, _: int) -> Held:
     """One process that holds so many tasks, between two readings of its memory."""
-    with started(kind, cores, "hold", count) as child:
+    with started(kind, "hold", count) as child:
         child.answer()  # it is ready
         reader = Reader(child.pid)
         before = reader.read()
@@ -331,15 +327,15 @@ def hold(kind: Kind, count: int, cores: list[int]) -> Held:
     return Held(count=count, **parts(kind, before, held), **times)
 
 
+def switched(kind: Kind, _: int) -> Switched:
+    with started(kind, SWITCH, TASKS, TURNS) as child:
+        return Switched(**child.answer())
+
+
 def parts(kind: Kind, before: Snapshot, held: Snapshot) -> Mapping[str, int | None]:
     """The bytes by which each part grew; None where it is unknown or not its own."""
     both = memory.memory(before, held, 0)
-    grown = memory.grown(both.before, both.held, SOURCES)
+    grown = memory.grown(both.before, both.held, READ)
     if not kind.threaded:
         grown["kernel_other_bytes"] = None  # other programs', not this one's
     return grown
-
-
-def switch_s(kind: Kind, cores: list[int]) -> float:
-    with started(kind, cores, "switch", TASKS, TURNS) as child:
-        return float(child.answer()["switch_s"])

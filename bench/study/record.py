@@ -80,6 +80,12 @@ class Run(Generic[Part]):
     head: RunRecord
     samples: list[SampleRecord[Part]] = field(default_factory=list)
 
+    def add(self, sample: SampleRecord[Part]) -> None:
+        """One more; it takes the place of one that was taken in vain."""
+        again = (sample.program, sample.repeat)
+        self.samples = [s for s in self.samples if (s.program, s.repeat) != again]
+        self.samples.append(sample)
+
     def by_program(self) -> dict[str, dict[int, Part]]:
         """Program -> round -> its part, if that counts."""
         found: dict[str, dict[int, Part]] = {}
@@ -138,7 +144,7 @@ class Study(Generic[Part]):
             elif record.run not in found:
                 raise StoreError(f"{file}: a sample of no run in this file")
             else:
-                found[record.run].samples.append(record)
+                found[record.run].add(record)
         return list(found.values())
 
     def last(self, folder: Path) -> Run[Part]:

@@ -16,7 +16,7 @@ from bench.report.files import CHARTS, SUMMARY
 from bench.report.tables import section, show
 from bench.show.figures import Figure
 from bench.show.measured import Measured
-from bench.show.table import Table
+from bench.show.table import Table, name
 from bench.show.words import commit_words, machine_words
 from bench.study.record import Part, RunRecord
 
@@ -98,3 +98,11 @@ def contrast(
         return f"{costs} about as much in every way" if alike else undecided
     high, low = map(found.measures[key].unit.words, most.medians)
     return f"{costs} {high} {by} {most.label} and {low} {by} {most.base}{only}"
+
+
+def of_run(
+    head: RunRecord, found: Measured, title: str, about: str, first: str, notes: Sequence[str]
+) -> Table:
+    """A table that names its interpreter; ``first`` heads the column of names."""
+    made = found.table(f"{title} ({head.environment.python})", about)
+    return replace(made, columns=[name(first), *made.columns[1:]], notes=notes)

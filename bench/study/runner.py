@@ -149,8 +149,9 @@ def take_all(
 
 
 def samples(
-    run_id: str, turns: Sequence[Turn[Part]], pool: Executor | None, progress: Phases
+    run_id: str, turns: Sequence[Turn[Part]], pool: Executor | None, progress: Phases | None = None
 ) -> Iterator[SampleRecord[Part]]:
+    """The sample of each turn, as it is taken."""
     if pool is not None:
         futures: list[Future[SampleRecord[Part]]] = [
             pool.submit(partial(take, run_id, repeat, program)) for repeat, program in turns
@@ -158,7 +159,8 @@ def samples(
         yield from (future.result() for future in as_completed(futures))
         return
     for done, (repeat, program) in enumerate(turns):
-        progress.to(done, program.name)
+        if progress is not None:
+            progress.to(done, program.name)
         yield take(run_id, repeat, program)
 
 

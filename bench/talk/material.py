@@ -13,9 +13,9 @@ from bench.analysis.analysis import Analysis
 from bench.claims import ledger
 from bench.claims import measure as experiments
 from bench.claims.verdict import Evidence, Judged, Verdict, judge
-from bench.costs import record as costs_record
+from bench.costs import accounts as counts
 from bench.costs import report as costs_report
-from bench.costs.record import Costs
+from bench.costs.accounts import Counted
 from bench.errors import BenchError
 from bench.fleet import records as fleet_records
 from bench.fleet import report as fleet_report
@@ -24,6 +24,7 @@ from bench.launch import RESULTS
 from bench.report import charts, cite, findings
 from bench.report.charts import Design, Skip
 from bench.schema import Environment
+from bench.study.record import Run
 from bench.text import plural, size_words
 
 POSITIONS: Final = {"inside": "holds here", "outside": "does not", "undecided": "undecided"}
@@ -51,7 +52,7 @@ class Material:
 
     analysis: Analysis
     folder: Path  # of the campaign
-    costs: Costs | None = None
+    costs: Run[Counted] | None = None
     fleet: FleetRecords | None = None
     fleet_folder: Path | None = None
     gaps: list[Gap] = field(default_factory=list)
@@ -71,11 +72,11 @@ class Material:
                 f"{folder}: the talk compares models, and this campaign compares interpreters; "
                 "name a campaign of one interpreter"
             )
-        counted = folder / costs_record.FILE_NAME
+        counted = counts.STUDY.runs(folder.parent / costs_report.NAME)[-1:]
         return cls(
             analysis,
             folder,
-            costs_record.load(counted) if counted.exists() else None,
+            next(iter(counted), None),
             fleet_records.load(fleet) if fleet else None,
             fleet,
         )
@@ -94,8 +95,8 @@ class Material:
                 f"experiments {head.run}; {machine(head.environment)}" for head in heads
             ),
             "counted": self.costs
-            and f"counted on {self.costs.header.created[:10]}; "
-            f"{machine(self.costs.header.environment)}",
+            and f"counted on {self.costs.head.created[:10]}; "
+            f"{machine(self.costs.head.environment)}",
             "holding": self.fleet
             and f"fleet {self.fleet.fleet.fleet}; {machine(self.fleet.fleet.environment)}",
             "fleet": self.fleet,
@@ -165,8 +166,8 @@ class Material:
     def _design(self, name: str) -> Design | Skip:
         if name == costs_report.NAME:
             if self.costs is None:
-                return Skip(name, name, "no costs.jsonl beside the campaign")
-            return costs_report.design(self.costs, costs_record.accounts(self.costs))
+                return Skip(name, name, "no counts beside the campaign, in ../costs")
+            return costs_report.design(self.costs)
         if name == fleet_report.RAMP:
             if self.fleet is None:
                 return Skip(name, name, "no fleet was named: add --fleet results/FLEET")
@@ -190,7 +191,7 @@ class Material:
     def backends(self, name: str) -> Sequence[str]:
         """The backends in the order that decides on the colours of a chart."""
         if name == costs_report.NAME and self.costs:
-            return list(dict.fromkeys(sample.backend for sample in self.costs.samples))
+            return list(dict.fromkeys(backend for backend, *_ in counts.crawled(self.costs)))
         if name == fleet_report.RAMP and self.fleet:
             return list(dict.fromkeys(trial.backend for trial in self.fleet.trials))
         return self.analysis.backends

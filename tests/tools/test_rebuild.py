@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import json
 import re
 import shutil
 from collections.abc import Iterator
@@ -16,7 +17,6 @@ import pytest
 from bench.cards import document
 from bench.claims.verdict import Evidence
 from bench.cli import reference
-from bench.costs import record as costs_record
 from bench.launch import RESULTS, ROOT
 from bench.text import block
 from crawlers.registry import about
@@ -92,13 +92,15 @@ def test_the_rate_and_the_instructions_on_a_card_are_counted_again(name: str) ->
     ]
     lowest, highest = f"{min(rates):,.0f}", f"{max(rates):,.0f}"
     assert f"| ladder-100 | {median(rates):,.0f} [{lowest}–{highest}] |" in card
-    costs = costs_record.load(RESULTS / "costs")
+    lines = map(json.loads, (RESULTS / "costs" / "costs.jsonl").read_text().splitlines())
+    crawls = [
+        line["part"]["crawls"]["crawl"]
+        for line in lines
+        if line.get("program") == f"{name}/instructions" and line["status"] == "ok"
+    ]
     counts = [
-        (sample.counts["instructions"][1] - sample.counts["instructions"][0])
-        / (sample.pages or costs.header.pages)
-        for sample in costs.samples
-        if (sample.backend, sample.workload, sample.status) == (name, "crawl", "ok")
-        and "instructions" in sample.counts
+        (each["counts"]["instructions"][1] - each["counts"]["instructions"][0]) / each["pages"]
+        for each in crawls
     ]
     assert f"| instructions | {median(counts):,.0f} " in card
 

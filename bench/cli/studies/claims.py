@@ -19,8 +19,8 @@ from rich.console import Console
 
 from bench import store
 from bench.claims import ledger, measure
-from bench.cli import DONE, INTERRUPTED
 from bench.cli.options import blocks, names
+from bench.cli.studies import exit_code
 from bench.launch import RESULTS, shown
 from bench.study import runner
 from bench.study.record import StudyError
@@ -70,4 +70,5 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     elif arguments.only or arguments.repeats or arguments.resume:
         raise StudyError("--only, --repeats and --resume go with --measure")
     ledger.write(folders, arguments.out or folders[0] / ledger.PAGE, console)
-    return DONE if whole else INTERRUPTED
+    runs = measure.STUDY.runs(folders[0])[-1:] if arguments.measure else []
+    return exit_code(runs, whole=whole)

@@ -13,45 +13,32 @@ backend in fresh processes. Then a loop calls a thread, in every way that librar
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from rich.console import Console
 
-from bench import filesystem
-from bench.cli import DONE
-from bench.cli.options import names, positive
-from bench.launch import RESULTS
-from bench.micro import report
-from bench.micro.study import MicroError
-
-PARTS = [study.NAME for study in report.STUDIES]
+from bench.cli import options
+from bench.cli.studies import exit_code
+from bench.micro.parts import PARTS, last, measure, report
+from bench.study.record import StudyError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    options.study(parser, "micro", repeats=3)
     parser.add_argument(
-        "--out", type=Path, default=RESULTS / "micro", metavar="DIR",
-        help="folder for records, tables and charts (default: results/micro)",
-    )  # fmt: skip
-    parser.add_argument("--redraw", action="store_true", help="only read the records in DIR")
-    parser.add_argument(
-        "--only", type=names, metavar="A,B", help=f"measure only these: {', '.join(PARTS)}"
+        "--only",
+        type=options.names,
+        metavar="A,B",
+        help=f"measure only these: {', '.join(PARTS)}",
     )
-    parser.add_argument(
-        "--repeats", type=positive, default=3, metavar="N",
-        help="processes of each kind of task and number, and twice as many of each import, hop "
-        "and pool (default: 3)",
-    )  # fmt: skip
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
-    parts, out = arguments.only or PARTS, arguments.out
-    if unknown := set(parts) - set(PARTS):
-        raise MicroError(f"no part {sorted(unknown)[0]!r}: choose from {', '.join(PARTS)}")
-    if not arguments.redraw:
-        filesystem.make_folder(out)
-        for study in report.STUDIES:
-            if study.NAME in parts:
-                study.measure(study.PROCESSES * arguments.repeats, console).save(out)
-    report.write(report.load(out), out, console)
-    console.print(f"records, summary and charts: {out}")
-    return DONE
+    names, out = arguments.only or list(PARTS), arguments.out
+    if unknown := set(names) - set(PARTS):
+        raise StudyError(f"no part {sorted(unknown)[0]!r}: choose from {', '.join(PARTS)}")
+    whole = arguments.redraw or measure(
+        names, out, arguments.repeats, console, resume=arguments.resume
+    )
+    found = last(out)
+    report(found).write(out, console)
+    return exit_code((run for part, run in found if part.STUDY.name in names), whole=whole)

@@ -12,12 +12,13 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.cards import document
 from bench.cards.document import BY, Card, ahead, better, card, numbers
-from bench.costs.record import Costs, accounts
+from bench.costs.accounts import Counted, accounts
 from bench.questions import answers, churn
+from bench.study.record import Run
 from crawlers.catalogue import OURS
 from tests.bench import committed
 from tests.bench.costed import costed
-from tests.bench.costs.samples import header, sample
+from tests.bench.costs.samples import run, sample
 from tests.bench.synthetic import MODELS, analysed, campaign, rungs
 
 NAMES = (*MODELS, "trio", "asyncio_protocol")
@@ -38,7 +39,7 @@ def analysis() -> Analysis:
     )
 
 
-def made(analysis: Analysis, name: str, counted: Costs | None = None) -> Card:
+def made(analysis: Analysis, name: str, counted: Run[Counted] | None = None) -> Card:
     return card(analysis, accounts(counted) if counted else [], OURS[name], "0" * 64)
 
 
@@ -85,11 +86,8 @@ def test_a_card_of_the_reference_has_one_number_per_name(name: str) -> None:
 
 
 def test_counted_costs_are_those_of_the_record(analysis: Analysis) -> None:
-    samples = [
-        sample(backend="trio", workload=workload, page={"instructions": each})
-        for workload, each in (("crawl", 350_000.0), ("fetch", 240_000.0))
-    ]
-    counted = Costs(header(), tuple(samples))
+    crawl, fetch = {"instructions": 350_000.0}, {"instructions": 240_000.0}
+    counted = run(sample(backend="trio", crawl=crawl, fetch=fetch))
     assert rows(made(analysis, "trio", counted), "Exact costs (CPython 3.11.9)") == {
         "instructions": ["350,000", "240,000"]
     }

@@ -180,8 +180,6 @@ def campaigns(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     }
     for name in made:
         save(folder / name, made[name])
-    for name in ("one", "again"):
-        (folder / name / "costs.jsonl").write_text('{"kind": "costs"}\n')
     return {name: str(folder / name) for name in made}
 
 

@@ -2,48 +2,61 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
-from bench.costs.record import Costs, Header, Sample
+from bench.costs.accounts import STUDY, Counted, Crawled
+from bench.schema import Environment
+from bench.study.record import Run, RunRecord, SampleRecord
 from tests.bench.synthetic import environment
 
 PAGES = 500
+TOOLS = {"instructions": "valgrind 3.19.0", "system calls": "strace 6.1"}
 
 
-def header(**changes: Any) -> Header:
-    values: dict[str, Any] = {
-        "created": "2026-11-22T02:00:00.000+00:00",
-        "command": ["bench", "costs"],
-        "environment": environment(),
-        "pages": PAGES,
-        "slots": 100,
-        "seeds": [1, 2],
-        "tools": {"instructions": "valgrind 3.19.0", "kernel": "getrusage and TCP_INFO"},
+def crawls(page: dict[str, float], pages: int = PAGES) -> Crawled:
+    """What pages took that took this each, above a start that cancels."""
+    counts = {
+        name: (1_000_000 + round(each * pages), 1_000_000 + round(2 * each * pages))
+        for name, each in page.items()
     }
-    return Header(**(values | changes))
+    return Crawled(pages=pages, counts=counts)
 
 
-def sample(instrument: str = "instructions", seed: int = 1, **changes: Any) -> Sample:
-    """A sample; costs per page are given by ``page``, above a start that cancels."""
-    page: dict[str, float] = changes.pop("page", {"instructions": 87_000.0})
-    values: dict[str, Any] = {
-        "backend": "callbacks",
-        "workload": "fetch",
-        "instrument": instrument,
-        "seed": seed,
-        "status": "ok",
-        "counts": {
-            name: (1_000_000 + round(each * PAGES), 1_000_000 + round(2 * each * PAGES))
-            for name, each in page.items()
-        },
-    }
-    return Sample(**(values | changes))
-
-
-def costs(*values: float, backend: str = "callbacks", **changes: Any) -> Costs:
-    """A record of instructions: one sample for each value, each with a seed of its own."""
-    samples = tuple(
-        sample(seed=seed, backend=backend, page={"instructions": value})
-        for seed, value in enumerate(values, 1)
+def sample(
+    instrument: str = "instructions",
+    seed: int = 1,
+    *,
+    backend: str = "callbacks",
+    lost: str | None = None,
+    **workloads: dict[str, float],
+) -> SampleRecord[Counted]:
+    """A sample: what a page of each workload took."""
+    return SampleRecord(
+        run="one",
+        program=f"{backend}/{instrument}",
+        repeat=seed - 1,
+        status="void" if lost else "ok",
+        reason=lost,
+        part=Counted(crawls={name: crawls(page) for name, page in workloads.items()}),
     )
-    return Costs(header(**changes), samples)
+
+
+def run(*samples: SampleRecord[Counted], here: Environment | None = None) -> Run[Counted]:
+    head = RunRecord(
+        study=STUDY.name,
+        run="one",
+        created="2026-11-22T02:00:00.000+00:00",
+        command=["bench", "costs"],
+        repeats=2,
+        settings={"pages": PAGES, "slots": 100, **TOOLS},
+        environment=here or environment(),
+    )
+    return Run(head, list(samples))
+
+
+def counted(values: Sequence[float], backend: str = "callbacks") -> list[SampleRecord[Counted]]:
+    """Instructions of a fetched page: a sample for each value, with a seed of its own."""
+    return [
+        sample(seed=seed, backend=backend, fetch={"instructions": value})
+        for seed, value in enumerate(values, 1)
+    ]

@@ -9,9 +9,9 @@ import pytest
 
 from bench.costs import guard
 from bench.costs.guard import CROWD, Baseline, Entry
-from bench.costs.record import CostsError
 from bench.machine import instruments
 from bench.machine.instruments import Instrument
+from bench.study.record import StudyError
 
 HERE = "CPython 3.11.7, tool 1"
 NAMES = [f"{workload} {who}" for workload, crowd in CROWD.items() for who in crowd]
@@ -55,7 +55,7 @@ def test_the_outcome_says_what_to_do_and_what_was_not_counted(file: Path) -> Non
 
 def test_a_damaged_baseline_fails_and_says_how_to_renew_it(file: Path) -> None:
     file.write_text("<<<<<<< HEAD")
-    with pytest.raises(CostsError, match=r"^baseline\.json: .*; renew it: "):
+    with pytest.raises(StudyError, match=r"^baseline\.json: .*; renew it: "):
         guard.check(file, lambda: BEFORE)
 
 
@@ -76,7 +76,7 @@ def test_a_machine_without_valgrind_passes(monkeypatch: pytest.MonkeyPatch) -> N
         "not checked",
         ("instructions are not checked: valgrind is not installed",),
     )
-    with pytest.raises(CostsError, match="valgrind is not installed"):
+    with pytest.raises(StudyError, match="valgrind is not installed"):
         guard.update(count=lambda: BEFORE)
 
 
@@ -92,7 +92,7 @@ def test_an_update_keeps_others_only_if_nothing_got_more_expensive(file: Path) -
 
 def test_an_update_needs_every_count(file: Path) -> None:
     before = file.read_text()
-    with pytest.raises(CostsError, match="fetch threads"):
+    with pytest.raises(StudyError, match="fetch threads"):
         guard.update(file, lambda: {"fetch callbacks": 1.0})
     assert file.read_text() == before
 

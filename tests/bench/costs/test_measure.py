@@ -1,9 +1,9 @@
-"""Real counts of real, small crawls, and the tasks that they are divided into."""
+"""Real counts of real, small crawls, and the programs that they are divided into."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,21 +11,18 @@ import pytest
 
 from bench.__main__ import main
 from bench.controls import REPEATS
-from bench.costs import measure, record
-from bench.costs.measure import CostsOptions, Counted, Sites, Task
-from bench.costs.record import CrawlError, Sample
+from bench.costs import measure
+from bench.costs.accounts import STUDY, Counted
+from bench.costs.measure import Lane, Lanes
 from bench.machine import instruments
 from bench.machine.instruments import Counts, Instrument
+from bench.plan import backends
+from bench.study import runner
+from bench.study.record import SampleRecord
+from bench.study.runner import Lost
+from crawlers.catalogue import OURS
 
-SMALL = CostsOptions(backends=["callbacks"], workloads=("fetch",), pages=60, slots=5, seeds=[1])
-
-
-def run(options: CostsOptions) -> list[Sample]:
-    """The samples; each was reported."""
-    seen: list[Sample] = []
-    found = measure.run(options, lambda sample, done, planned: seen.append(sample))
-    assert {sample.key for sample in found.samples} == {sample.key for sample in seen}
-    return list(found.samples)
+PAGES, SLOTS = 60, 5
 
 
 def usable(name: str) -> Instrument:
@@ -35,173 +32,152 @@ def usable(name: str) -> Instrument:
     return found
 
 
+def taken(
+    names: Sequence[str], workload: str, tool: Instrument, pages: int = PAGES
+) -> list[SampleRecord[Counted]]:
+    with Lanes(pages, SLOTS, 1) as lanes:
+        turns = [(0, each) for each in measure.programs(lanes, names, [workload], [tool])]
+        return list(runner.samples("test", turns, lanes))
+
+
+def added(sample: SampleRecord[Counted], workload: str, cost: str) -> int:
+    """What the second of two crawls took more than the first."""
+    assert sample.part is not None, sample.reason
+    small, large = sample.part.crawls[workload].counts[cost]
+    return large - small
+
+
 def test_system_calls_of_a_page() -> None:
-    usable("system calls")
-    (sample,) = run(replace(SMALL, instruments=("system calls",)))
-    assert sample.status == "ok", sample.reason
-    small, large = sample.counts["system_call.sendto"]
-    assert large - small == 60, "one for each page"
+    (sample,) = taken(["callbacks"], "fetch", usable("system calls"))
+    assert (sample.program, sample.status) == ("callbacks/system calls", "ok"), sample.reason
+    assert added(sample, "fetch", "system_call.sendto") == PAGES, "one for each page"
 
 
 @pytest.mark.slow
 def test_a_server_is_counted_under_a_load_that_stops_by_itself() -> None:
-    usable("system calls")
-    options = replace(SMALL, workloads=("serve",), backends=["callbacks", "bare", "aiohttp_web"])
-    found = run(replace(options, instruments=("system calls",)))
-    assert {sample.backend for sample in found} == {"callbacks", "bare", "aiohttp_web"}
+    names = ["callbacks", "bare", "aiohttp_web"]
+    found = taken(names, "serve", usable("system calls"))
+    assert {sample.program for sample in found} == {f"{n}/serve/system calls" for n in names}
     for sample in found:
         assert (sample.status, sample.reason) == ("ok", None)
-        small, large = sample.counts["system_call.sendto"]
-        assert large - small == sample.pages, "one for each request"
+        assert sample.part is not None
+        pages = sample.part.crawls["serve"].pages
+        assert added(sample, "serve", "system_call.sendto") == pages, "one for each request"
 
 
 @pytest.mark.slow
 def test_instructions_of_a_page() -> None:
-    usable("instructions")
-    (sample,) = run(replace(SMALL, instruments=("instructions",), pages=200))
-    assert sample.status == "ok", sample.reason
-    small, large = sample.counts["instructions"]
-    assert 10_000 < (large - small) / 200 < 1_000_000
+    (sample,) = taken(["callbacks"], "fetch", usable("instructions"), pages=200)
+    assert 10_000 < added(sample, "fetch", "instructions") / 200 < 1_000_000
 
 
 def test_a_wrong_crawl_is_void_and_gives_no_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    usable("system calls")
-    monkeypatch.setattr(
-        "bench.costs.measure.judge.void_reason", lambda *_: "wrong digest of 60 URLs"
-    )
-    (sample,) = run(replace(SMALL, instruments=("system calls",)))
-    assert (sample.status, sample.reason) == ("void", "wrong digest of 60 URLs")
-    assert sample.counts == {}
+    monkeypatch.setattr("bench.costs.measure.judge.void_reason", lambda *_: "wrong digest")
+    (sample,) = taken(["callbacks"], "fetch", usable("system calls"))
+    assert (sample.status, sample.reason) == ("void", "fetch: wrong digest")
+    assert sample.part == Counted()
 
 
-def test_the_command_counts_writes_and_redraws(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_counts_writes_and_redraws(tmp_path: Path) -> None:
     usable("system calls")
     out = tmp_path / "costs"
-    asked = [
-        "study",
-        "costs",
-        "--backends",
-        "callbacks",
-        "--workload",
-        "fetch",
-        "--count",
-        "system calls",
-    ]
-    asked += ["--pages", "40", "--slots", "4", "--seeds", "1", "--out", str(out), "--json"]
-    assert main(asked) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert set(told) == {"fetch"}
-    assert "system_calls" in told["fetch"]["callbacks"]
-    assert len(record.load(out).samples) == 1
+    asked = ["study", "costs", "--backends", "callbacks", "--workload", "fetch"]
+    asked += ["--count", "system calls", "--pages", "40", "--slots", "4", "--repeats", "2"]
+    assert main([*asked, "--out", str(out)]) == 0
+    run = STUDY.last(out)
+    assert {repeat for found in run.by_program().values() for repeat in found} == {0, 1}
+    text = (out / "summary.md").read_text()
     (out / "summary.md").unlink()
-    assert main(["study", "costs", "--redraw", "--out", str(out), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == told
-    assert "# What a page costs" in (out / "summary.md").read_text()
+    assert main(["study", "costs", "--redraw", "--out", str(out)]) == 0
+    assert (out / "summary.md").read_text() == text
+    assert "# What a page costs" in text
 
 
-PAGES, SLOTS = 60, 5
+# --- one process ------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def sites() -> Iterator[Sites]:
-    with Sites(SLOTS) as running:
-        yield running
+def lane() -> Iterator[Lane]:
+    with ExitStack() as stack:
+        yield Lane(SLOTS, stack)
 
 
-def page(sites: Sites, folder: Path, instrument: Instrument, backend: str, pages: int) -> Counts:
-    """What a page takes."""
-    with Counted(backend, instrument, 1, sites, folder) as counted:
-        small, large = map(counted.count, sites.pair("fetch", pages))
-    return {cost: (large[cost] - small[cost]) / pages for cost in small if cost in large}  # type: ignore[misc]
+@pytest.fixture
+def crawler(lane: Lane) -> Iterator[measure.Crawler]:
+    made = measure.Crawler("callbacks", usable("system calls"), 1, lane)
+    yield made
+    made.close()
 
 
-def test_the_floor_is_counted_as_a_control(sites: Sites, tmp_path: Path) -> None:
-    found = page(sites, tmp_path, usable("system calls"), "bare", PAGES)
-    assert found["system_call.sendto"] == 4, "it goes through its list four times"
+def page(lane: Lane, backend: str, workload: str = "fetch") -> Counts:
+    """What a page takes, in system calls."""
+    made = measure.Crawler(backend, usable("system calls"), 1, lane)
+    try:
+        found = made.pair(workload, PAGES)
+    finally:
+        made.close()
+    return {cost: (more - less) / PAGES for cost, (less, more) in found.counts.items()}  # type: ignore[misc]
 
 
-def test_each_page_of_churn_has_a_connection_of_its_own(sites: Sites, tmp_path: Path) -> None:
-    with Counted("callbacks", usable("system calls"), 1, sites, tmp_path) as counted:
-        small, large = map(counted.count, sites.pair("churn", PAGES))
-    assert large["system_call.connect"] - small["system_call.connect"] == PAGES
+def test_the_floor_is_counted_as_a_control(lane: Lane) -> None:
+    assert page(lane, "bare")["system_call.sendto"] == REPEATS, "it goes through its list again"
 
 
-def test_asyncio_is_counted_in_the_state_of_malloc_in_which_it_is_measured(
-    sites: Sites, tmp_path: Path
-) -> None:
+def test_each_page_of_churn_has_a_connection_of_its_own(lane: Lane) -> None:
+    assert page(lane, "callbacks", "churn")["system_call.connect"] == 1
+
+
+def test_asyncio_is_counted_in_the_state_of_malloc_in_which_it_is_measured(lane: Lane) -> None:
     """Once each page had three calls for the memory of a receive, which no trial has."""
-    found = page(sites, tmp_path, usable("system calls"), "async_await", PAGES)
-    assert found.get("system_call.mremap", 0) < PAGES / 10
+    assert page(lane, "async_await").get("system_call.mremap", 0) < 0.1
 
 
-def test_after_a_failure_another_process_is_started(sites: Sites, tmp_path: Path) -> None:
-    strace = usable("system calls")
-    site, _ = sites.pair("fetch", PAGES)
-    with Counted("callbacks", strace, 1, sites, tmp_path) as counted:
-        with pytest.raises(CrawlError, match="wrong digest") as found:
-            counted.count(replace(site, point=replace(site.point, urls=PAGES - 1)))
-        assert found.value.void
-        assert counted.count(site)["system_call.sendto"] >= PAGES
+def test_after_a_failure_another_process_is_started(lane: Lane, crawler: measure.Crawler) -> None:
+    site, _ = lane.pair("fetch", PAGES)
+    with pytest.raises(Lost, match="wrong digest") as found:
+        crawler.count(replace(site, point=replace(site.point, urls=PAGES - 1)))
+    assert found.value.status == "void"
+    assert crawler.count(site)["system_call.sendto"] >= PAGES
 
 
-def test_a_backend_that_cannot_be_loaded_is_a_failure_with_a_reason(
-    sites: Sites, tmp_path: Path
-) -> None:
-    site, _ = sites.pair("fetch", PAGES)
-    with (
-        Counted("nonesuch", usable("system calls"), 1, sites, tmp_path) as counted,
-        pytest.raises(CrawlError, match="nonesuch") as found,
-    ):
-        counted.count(site)
-    assert not found.value.void
+def test_a_backend_that_cannot_be_loaded_is_a_failure_with_a_reason(lane: Lane) -> None:
+    with pytest.raises(Lost, match="nonesuch") as found:
+        page(lane, "nonesuch")
+    assert found.value.status == "failed"
 
 
-def test_a_stopped_one_starts_nothing(sites: Sites, tmp_path: Path) -> None:
-    site, _ = sites.pair("fetch", PAGES)
-    counted = Counted("callbacks", instruments.strace(), 1, sites, tmp_path)
-    counted.stop()
-    with counted, pytest.raises(CrawlError, match="stopped"):
-        counted.count(site)
+def test_a_stopped_one_starts_nothing(lane: Lane, crawler: measure.Crawler) -> None:
+    crawler.stop()
+    with pytest.raises(Lost, match="stopped"):
+        crawler.count(lane.pair("fetch", PAGES)[0])
 
 
-NAMES = ["bare", "callbacks", "httpx"]
-BOTH = ("fetch", "crawl")
-CALLS = Instrument("system calls", "strace")
+# --- the programs -----------------------------------------------------------------------------
 
 
-def planned(*seeds: int) -> list[Task]:
-    return measure.plan(NAMES, [CALLS], seeds, BOTH, 500)
+def test_what_is_counted_of_whom(monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = replace(OURS["trio"], missing="no trio")
+    monkeypatch.setattr(backends, "look_up", lambda _: [OURS["callbacks"], OURS["httpx"], gone])
+    calls, none = Instrument("calls", "strace"), Instrument("heap", "", missing="no valgrind")
+    crawled: dict[str, Sequence[str]] = {}
 
+    def crawl(name: str, _: object, workloads: Sequence[str], __: int) -> Counted:
+        crawled[name] = workloads
+        return Counted()
 
-def test_each_seed_has_all_backends_before_the_next() -> None:
-    assert [(task.seed, task.backend) for task in planned(1, 2)] == [
-        (seed, name) for seed in (1, 2) for name in NAMES
-    ]
-
-
-def test_the_floor_has_no_links_and_goes_through_its_list_several_times() -> None:
-    floor, callbacks, _ = planned(1)
-    assert (floor.workloads, callbacks.workloads) == (("fetch",), BOTH)
-    assert (floor.repeats, callbacks.repeats) == (REPEATS, 1)
-    assert measure.plan(["bare"], [CALLS], [1], ("crawl",), 500) == []
-
-
-def test_a_connection_for_each_page_is_counted_where_readers_look_first() -> None:
-    found = measure.plan(NAMES, [CALLS], [1], ("fetch", "churn"), 500)
-    assert [(task.backend, task.workloads) for task in found] == [
-        ("bare", ("fetch",)),
-        ("callbacks", ("fetch", "churn")),
-        ("httpx", ("fetch",)),
-    ]
-
-
-def test_what_is_done_is_left_out() -> None:
-    found = planned(1)
-    done = {("bare", "fetch", "system calls", 1), ("httpx", "crawl", "system calls", 1)}
-    left = measure.without(found, done)
-    assert [(task.backend, task.workloads) for task in left] == [
-        ("callbacks", BOTH),
-        ("httpx", ("fetch",)),
-    ]
+    with Lanes(PAGES, SLOTS, 1) as lanes:
+        monkeypatch.setattr(lanes, "crawl", crawl)
+        made = list(measure.programs(lanes, None, measure.COUNTED, [calls, none]))
+        for program in made:
+            if program.refused is None and "/serve/" not in program.name:
+                program.measure(0)
+    assert crawled == {
+        "bare": ["fetch"],  # it has no links
+        "callbacks": ["fetch", "crawl", "churn"],
+        "httpx": ["fetch", "crawl"],  # churn is counted where readers look first
+    }
+    assert {one.name: one.refused for one in made if one.refused} == {
+        "heap": "no valgrind",
+        "trio": "no trio",
+    }
+    assert "callbacks/serve/calls" in {one.name for one in made}

@@ -3,20 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from bench.micro.hops import SUBMIT, Call, Hop, HopsRecord
-from bench.micro.pool import WAYS, PoolRecord, Sample
-from bench.micro.startup import BARE, Start, StartupRecord
-from bench.micro.tasks import KINDS, Held, KindRecord, TasksRecord
+from bench.micro import hops as hops_study
+from bench.micro import pool as pool_study
+from bench.micro import startup as startup_study
+from bench.micro import tasks as tasks_study
+from bench.micro.hops import SUBMIT, Call, Hop
+from bench.micro.pool import WAYS, Pooled
+from bench.micro.startup import BARE, Start
+from bench.micro.tasks import KINDS, Held, Switched
+from bench.study.record import Run, RunRecord, SampleRecord, Study
 from bench.text import MIB
 from tests.bench.synthetic import environment
 
-HEAD: Final[dict[str, Any]] = {
-    "created": "2026-11-25T02:00:00.000+00:00",
-    "command": ["bench", "micro"],
-    "environment": environment(),
-}
+Part = TypeVar("Part")
+
+
+def made(
+    study: Study[Part],
+    parts: Mapping[str, list[Part]],
+    lost: Mapping[str, tuple[str, str]] | None = None,
+) -> Run[Part]:
+    """A run of a study: program -> what it saw in each round, or status and reason."""
+    head = RunRecord(
+        study=study.name,
+        run="one",
+        created="2026-11-25T02:00:00.000+00:00",
+        command=["bench", "study"],
+        repeats=6,
+        environment=environment(),
+    )
+    every: list[tuple[str, int, Any]] = [
+        (program, repeat, {"part": part})
+        for program, found in parts.items()
+        for repeat, part in enumerate(found)
+    ]
+    for program, (status, reason) in (lost or {}).items():
+        every.append((program, 0, {"status": status, "reason": reason}))
+    return Run(
+        head,
+        [
+            SampleRecord(run="one", program=program, repeat=repeat, **more)
+            for program, repeat, more in every
+        ],
+    )
+
 
 BYTES: Final = {"coroutine": 400, "asyncio": 1000, "trio": 1900, "thread": 18_000}
 STACK, TABLES, OTHER, FIXED = 16_384, 4096, 6000, 50_000
@@ -36,18 +68,16 @@ def held(name: str, count: int) -> Held:
     )
 
 
-def tasks(names: Mapping[str, int] = BYTES) -> TasksRecord:
+def tasks(names: Mapping[str, int] = BYTES) -> Run[Held | Switched]:
     """Two repeats of these kinds, one that is missing, and one number that was refused."""
-    kinds = {
-        name: KindRecord(
-            held=[held(name, count) for _ in range(2) for count in KINDS[name].counts],
-            switches_s=[1e-6, 2e-6, 1.5e-6],
-            refused={99_999: "no room"} if name == "thread" else {},
-        )
-        for name in names
-    }
-    kinds["asyncio_eager"] = KindRecord(missing="eager tasks need Python 3.12; this is 3.11")
-    return TasksRecord(**HEAD, sources={}, kinds=kinds)
+    parts: dict[str, list[Held | Switched]] = {}
+    for name in names:
+        parts[f"{name} switch"] = [Switched(switch_s=us / 1e6) for us in (1, 2, 1.5)]
+        for count in KINDS[name].counts:
+            parts[f"{name} {count}"] = [held(name, count) for _ in range(2)]
+    eager = "eager tasks need Python 3.12; this is 3.11"
+    lost = {"asyncio_eager": ("refused", eager), "thread 99999": ("refused", "no room")}
+    return made(tasks_study.STUDY, parts, lost)
 
 
 def start(cpu_s: float, mib: float | None, modules: int) -> Start:
@@ -55,21 +85,22 @@ def start(cpu_s: float, mib: float | None, modules: int) -> Start:
     return Start(ready_s=2 * cpu_s, cpu_s=cpu_s, rss_bytes=size, user_bytes=size, modules=modules)
 
 
-def startup(unread: bool = False) -> StartupRecord:
+def startup(unread: bool = False) -> Run[Start]:
     """Every repeat is slower than the one before, the bare interpreter too."""
     starts = {BARE: [start(0.02 + 0.01 * n, 5, 70) for n in range(3)]}
     for place, name in enumerate(("threads", "callbacks", "aiohttp")):
         extra = 0.05 * (place + 1)
         mib = None if unread else 10.0 + place
         starts[name] = [start(0.02 + 0.01 * n + extra, mib, 200 + place) for n in range(3)]
-    return StartupRecord(**HEAD, starts=starts, absent={"uvloop": "uvloop has no wheel"})
+    lost = {"uvloop": ("refused", "uvloop has no wheel")}
+    return made(startup_study.STUDY, starts, lost)
 
 
 def call(us: float) -> Call:
     return Call(cpu_s=us / 1e6, wall_s=3 * us / 1e6, threads=2)
 
 
-def hops(repeats: int = 6, gap: float = 20, pinned: bool = True) -> HopsRecord:
+def hops(repeats: int = 6, gap: float = 20, pinned: bool = True) -> Run[Hop]:
     """Each way costs ``gap`` µs more than the one before, and each repeat 1 µs more."""
     found = {}
     for place, way in enumerate(("submit", "call_soon_threadsafe", "to_thread", "anyio")):
@@ -81,11 +112,11 @@ def hops(repeats: int = 6, gap: float = 20, pinned: bool = True) -> HopsRecord:
             )
             for us in (20 + gap * place + repeat for repeat in range(repeats))
         ]
-    return HopsRecord(**HEAD, hops=found, absent={"trio": "trio is not installed"})
+    return made(hops_study.STUDY, found, {"trio": ("refused", "trio is not installed")})
 
 
-def page(way: str, us: float) -> Sample:
-    return Sample(
+def page(way: str, us: float) -> Pooled:
+    return Pooled(
         pages=10_000,
         cpu_s=us / 1e6,
         waiting_bytes=None if "threads" in way else 2048.0,
@@ -96,7 +127,7 @@ def page(way: str, us: float) -> Sample:
     )
 
 
-def pool(repeats: int = 6, gap: float = 20, httpx: float = 1) -> PoolRecord:
+def pool(repeats: int = 6, gap: float = 20, httpx: float = 1) -> Run[Pooled]:
     """The second way of a client costs ``gap`` µs less for a page; each repeat costs 1 µs more.
 
     The first way of httpx costs ``httpx`` times as much as the others.
@@ -106,9 +137,8 @@ def pool(repeats: int = 6, gap: float = 20, httpx: float = 1) -> PoolRecord:
         if not way.startswith("trio"):
             less, factor = gap * ("workers" in way), httpx if way == "httpx with its limit" else 1
             samples[way] = [page(way, factor * (100 + n - less)) for n in range(repeats)]
-    return PoolRecord(
-        **HEAD,
-        samples=samples,
-        void={"asyncio with workers": ["/p has other bytes than on the site"]},
-        absent={"trio with workers": "trio is not installed"},
-    )
+    lost = {
+        "trio with workers": ("refused", "trio is not installed"),
+        "asyncio with workers": ("void", "/p has other bytes than on the site"),
+    }
+    return made(pool_study.STUDY, samples, lost)

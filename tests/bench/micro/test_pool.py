@@ -8,8 +8,8 @@ import pytest
 
 from bench.micro import pool
 from bench.micro.pool import WAYS
-from bench.micro.study import MicroError, Process, missing
 from bench.sides.servers import Server
+from bench.study.runner import Lost, Process, missing
 from tests.bench.micro import made
 
 PAGES, LIMIT = 60, 5
@@ -19,7 +19,7 @@ INSTALLED = [
 
 
 def test_every_measure_has_its_unit() -> None:
-    found = made.pool().measured()
+    found = pool.measured(made.pool())
     assert {key: found.median("aiohttp with its limit", key) for key in pool.MEASURES} == {
         "cpu": pytest.approx(102.5), "memory": 2.0, "late": 7.0,
         "opened": 100, "cancel": 250.0,
@@ -29,21 +29,21 @@ def test_every_measure_has_its_unit() -> None:
 
 def test_the_headline_compares_two_ways_of_one_client() -> None:
     words = "A page costs 205 µs by httpx with its limit and 82.5 µs by httpx with workers"
-    assert pool.headline(made.pool(httpx=2).measured()) == words
+    assert pool.headline(pool.measured(made.pool(httpx=2))) == words
     assert len(words.split()) <= 20
-    assert (pool.headline(made.pool(2).measured()) or "").endswith(", in 2 trials each")
+    assert (pool.headline(pool.measured(made.pool(2))) or "").endswith(", in 2 trials each")
     even = "A page costs about as much in every way"
-    assert pool.headline(made.pool(gap=0).measured()) == even
-    assert pool.headline(made.pool(0).measured()) is None
+    assert pool.headline(pool.measured(made.pool(gap=0))) == even
+    assert pool.headline(pool.measured(made.pool(0))) is None
 
 
 def test_the_table_has_the_headline_and_what_does_not_count() -> None:
-    (table,) = made.pool().tables()
+    (table,) = pool.tables(made.pool())
     assert table.about.startswith("A page costs 102 µs by ")
     assert {row[0]: row[2] for row in table.texts}["threads in an executor"] == "–"
     assert table.notes == [
         "trio with workers: trio is not installed",
-        "asyncio with workers, void: /p has other bytes than on the site",
+        "asyncio with workers: void: /p has other bytes than on the site",
         "threads in an executor leaves behind: socket",
     ]
 
@@ -63,9 +63,9 @@ def test_pages_that_are_missing_doubled_or_changed_do_not_count() -> None:
     pool.check([(2, 3), (0, 1), (1, 2)], PLAYED, 3)
     pool.check([(2, 3)], PLAYED, 1)
     for came in ([(0, 1)], [(0, 1), (0, 1)]):
-        with pytest.raises(MicroError, match="pages came"):
+        with pytest.raises(Lost, match="pages came"):
             pool.check(came, PLAYED, 2)
-    with pytest.raises(MicroError, match="/b has other bytes"):
+    with pytest.raises(Lost, match="/b has other bytes"):
         pool.check([(1, 1)], PLAYED, 1)
 
 
@@ -85,8 +85,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def pages(server: Server) -> list[tuple[str, int]]:
-    site = server.ask("GET", "/site")["expected"].items()
-    return [(target, int(crc, 16)) for target, (status, crc) in site if status == 200]
+    return pool.known(server)
 
 
 @pytest.mark.parametrize("way", INSTALLED)
@@ -105,13 +104,13 @@ def test_more_connections_or_other_bytes_or_no_rest_do_not_count(
     server: Server, pages: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wrong = [*pages[:-1], (pages[-1][0], 0)]
-    with pytest.raises(MicroError, match="has other bytes"):
+    with pytest.raises(Lost, match="has other bytes"):
         pool.sample("asyncio with workers", server, wrong)
     one_more = ["-m", pool.CHILD, "threads", "executor", str(LIMIT + 1)]
     with monkeypatch.context() as patched:
         patched.setattr(pool, "Process", lambda way, _, cores: Process(way, one_more, cores))
-        with pytest.raises(MicroError, match=f"saw {LIMIT + 1} connections at once"):
+        with pytest.raises(Lost, match=f"saw {LIMIT + 1} connections at once"):
             pool.sample("threads in an executor", server, pages)
     monkeypatch.setattr(pool, "PATIENCE_S", 0.0)
-    with pytest.raises(MicroError, match="did not ask for all pages"):
+    with pytest.raises(Lost, match="did not ask for all pages"):
         pool.sample("asyncio with workers", server, pages)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from bench.analysis.stats import MIN_CONNECTION_COUNTS
 from bench.micro import tasks
-from bench.micro.tasks import KINDS, TOTAL, Held, Kind, TasksRecord, fit, refused
+from bench.micro.tasks import KINDS, STUDY, TOTAL, Held, Kind, fit, refused
+from bench.study import runner
 from crawlers.registry import names
 from tests.bench.micro import made
 
 
 def test_the_slope_leaves_out_what_a_process_takes_once() -> None:
-    found = made.tasks().measured()
+    found = tasks.measured(made.tasks())
     assert list(found.values) == list(made.BYTES)
     for name, bytes_each in made.BYTES.items():
         assert found.median(name, "user_bytes") == pytest.approx(bytes_each)
@@ -28,13 +31,13 @@ def test_the_slope_leaves_out_what_a_process_takes_once() -> None:
 
 
 def test_the_tables_have_parts_times_and_what_is_missing() -> None:
-    memory, times = made.tasks().tables()
+    memory, times = tasks.tables(made.tasks())
     rows = {row[0]: [cell.partition(" ")[0] for cell in row[1:]] for row in memory.texts}
     assert rows["coroutine"] == ["400", "400", "0", "0", "–"]
     assert rows["thread"] == ["44,480", "18,000", "4,096", "16,384", "6,000"]
     assert memory.notes[1:] == [
-        "99,999 × thread: no room",
         "asyncio.Task, eager: eager tasks need Python 3.12; this is 3.11",
+        "99,999 × thread: no room",
     ]
     rows = {row[0]: row[1:] for row in times.texts}
     assert rows["asyncio.Task"] == ["2 [2–2]", "1.5 [1–2]", "1 [1–1]"]
@@ -50,24 +53,26 @@ def test_what_was_not_read_has_no_slope() -> None:
 
 
 def test_the_chart_says_what_the_record_says() -> None:
-    (design,) = made.tasks().designs()
+    (design,) = tasks.designs(made.tasks())
     assert design.finding == (
         "A waiting thread uses as much memory as 44 asyncio tasks, or 111 bare coroutines"
     )
     assert "400 B" in design.alt
     assert "43 KiB" in design.alt
-    assert list(made.tasks({}).designs()) == []
+    assert list(tasks.designs(made.tasks({}))) == []
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.root
-def test_threads_take_more_than_generators(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_take_more_than_generators(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     two = {name: KINDS[name] for name in ("generator", "thread")}
     counts = {"COUNTS": (5_000, 10_000, 20_000, 40_000), "THREAD_COUNTS": (20, 60, 120, 240)}
     for name, value in ({"KINDS": two, "TURNS": 20} | counts).items():
         monkeypatch.setattr(tasks, name, value)
-    found = TasksRecord.measure(1, Console(quiet=True)).measured()
+    with ExitStack() as stack:
+        runner.run(STUDY, tmp_path, tasks.programs(stack), 1, Console(quiet=True))
+    found = tasks.measured(STUDY.last(tmp_path))
     if found.spread("thread", TOTAL) is None:
         pytest.skip("not all memory of a thread can be read: the kernel's part is root's")
     assert 100 < found.median("generator", TOTAL) < 1000

@@ -90,7 +90,7 @@ def test_what_was_not_measured_is_left_out_with_the_reason(tmp_path: Path) -> No
         *("HTTPS", "As many as fit", "One line", "The chapter, today"),
     }
     assert "--fleet" in missing["As many as fit"]
-    assert "costs.jsonl" in missing["The page, counted"]
+    assert "../costs" in missing["The page, counted"]
     text = slides.document(talk, tmp_path / "talk.md")
     assert all(f"- {kicker}: " in text.partition("## Left out")[2] for kicker in missing)
     assert "![" not in text
@@ -222,7 +222,7 @@ def test_the_command_writes_slides_beside_the_records_or_a_page_alone(
     assert (folder / "talk.html").read_text() == f"{len(made().slides)} slides"
     said = capsys.readouterr().out
     assert "“As many as fit” is left out: no fleet was named" in said
-    assert "“The page, counted” is left out: no costs.jsonl" in said
+    assert "“The page, counted” is left out: no counts" in said
     page = tmp_path / "deep" / "talk.md"
     page.parent.mkdir()
     (folder / "talk.html").unlink()

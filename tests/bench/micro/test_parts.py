@@ -1,0 +1,114 @@
+"""Every part is shown and redrawn from its record alone; and a small run of the command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from bench.__main__ import main
+from bench.cli import FAILED, USAGE
+from bench.micro import hops, parts, pool, startup
+from bench.micro.hops import SUBMIT
+from bench.micro.startup import BARE
+from bench.study.record import Run, StudyError
+from crawlers.backend import Backend
+from tests.bench.micro import made
+from tests.bench.synthetic import kept
+
+QUIET = Console(quiet=True)
+ABSENT = "no_such_backend"
+
+
+@pytest.mark.parametrize(
+    "run", [made.tasks(), made.startup(), made.hops(), made.pool()], ids=lambda run: run.head.study
+)
+def test_a_record_is_shown_and_redrawn_to_the_byte(run: Run[Any], tmp_path: Path) -> None:
+    part = parts.PARTS[run.head.study]
+    kept(part.STUDY, tmp_path, run)
+    assert part.STUDY.last(tmp_path) == run
+    report = parts.report(parts.last(tmp_path))
+    report.write(tmp_path, QUIET)
+    summary = (tmp_path / "summary.md").read_text()
+    assert ": 2026-11-25, Intel(R) Xeon(R) Processor @ 2.60GHz, CPython 3.11.9.\n" in summary
+    for table in part.tables(run):
+        assert table.caption.endswith("(CPython 3.11.9)")
+        assert f"\n## {table.caption}\n" in summary
+    for design in report.designs:
+        assert "CPython 3.11.9" in design.footer[0]  # type: ignore[union-attr]
+        assert (tmp_path / "charts" / f"{design.name}.svg").stat().st_size > 1000
+    (tmp_path / "summary.md").unlink()
+    assert main(["study", "micro", "--redraw", "--out", str(tmp_path)]) == 0
+    assert (tmp_path / "summary.md").read_text() == summary
+
+
+def test_no_record_and_an_unknown_part_are_one_clear_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(StudyError, match="measure with python -m bench study micro"):
+        parts.last(tmp_path)
+    assert main(["study", "micro", "--only", "prices", "--out", str(tmp_path)]) == USAGE
+    words = "no part 'prices': choose from tasks, startup, hops, pool"
+    assert words in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_the_command_measures_what_there_is_and_names_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = [
+        Backend("callbacks", "callbacks", 10, "", ""),
+        Backend(ABSENT, "", 0, "", "", missing="it has no wheel"),
+    ]
+    monkeypatch.setattr("bench.plan.backends.look_up", lambda: known)
+    monkeypatch.setattr(hops, "WAYS", {SUBMIT: "", "to_thread": "", "x": "no_such_library"})
+    monkeypatch.setattr(hops, "CALLS", 200)
+    worker = "asyncio with workers"
+    ways = {worker: pool.WAYS[worker], "y": ("no_such", "workers")}
+    for name, value in {"WAYS": ways, "PAGES": 60, "LIMIT": 5}.items():
+        monkeypatch.setattr(pool, name, value)
+    asked = ["--only", "startup,hops,pool", "--repeats", "1", "--out", str(tmp_path)]
+    assert main(["study", "micro", *asked]) == FAILED
+
+    starts = startup.STUDY.last(tmp_path)
+    assert {name: len(found) for name, found in starts.by_program().items()} == {
+        BARE: 2,
+        "callbacks": 2,
+    }
+    row = startup.measured(starts).row("callbacks")
+    assert row["modules"].median > 20
+    assert "private" not in row or row["private"].median > 0
+    assert starts.reasons() == {ABSENT: "it has no wheel"}
+
+    calls = hops.STUDY.last(tmp_path)
+    assert {way: len(each) for way, each in calls.by_program().items()} == {
+        SUBMIT: 2,
+        "to_thread": 2,
+    }
+    assert calls.by_program()["to_thread"][0].many is not None
+    assert calls.reasons() == {"x": "no_such_library is not installed"}
+
+    pages = pool.STUDY.last(tmp_path)
+    assert {way: len(each) for way, each in pages.by_program().items()} == {worker: 2}
+    assert "No module named 'crawlers.no_such'" in pages.reasons()["y"]
+
+
+def test_an_import_is_compared_with_the_bare_interpreter_of_the_same_repeat() -> None:
+    found = startup.measured(made.startup())
+    assert list(found.values) == ["threads", "callbacks", "aiohttp"]
+    cpu = found.row("aiohttp")["cpu"]
+    assert [cpu.low, cpu.high] == pytest.approx([150, 150])
+    assert {key: found.median("aiohttp", key) for key in ("ready", "private", "modules")} == {
+        "ready": pytest.approx(300),
+        "private": 7,
+        "modules": 132,
+    }
+    (table,) = startup.tables(made.startup())
+    rows = {row[0]: row for row in table.texts}
+    assert rows["threads"][2:4] == ["50 [50–50]", "5 [5–5]"]
+    assert table.notes == ["uvloop: uvloop has no wheel"]
+    (table,) = startup.tables(made.startup(unread=True))
+    assert {row[3] for row in table.texts} == {"–"}
