@@ -105,9 +105,10 @@ def costs(out: Path) -> None:
 
 
 def costs_table() -> str:
-    """The tables of docs/costs.md."""
+    """The chart of docs/costs.md, and the first of its tables; the summary has all."""
     run = counts.STUDY.last(RESULTS / "costs")
-    return costs_report.excerpt(run, "../results/costs/charts/costs.svg")
+    told = costs_report.excerpt(run, "../results/costs/charts/costs.svg")
+    return "\n### ".join(told.split("\n### ")[:2])
 
 
 def cards() -> dict[str, str]:
@@ -282,7 +283,7 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     ("reference/servers", "servers-tables"): served_tables,
     ("reading-the-charts", readme.NAME): partial(gallery, "reference"),
     ("interpreters", readme.NAME): partial(gallery, "interpreters"),
-    ("interpreters", findings.NAME): lambda: findings.markdown(analysed("interpreters")),
+    ("reference/interpreters", findings.NAME): lambda: findings.markdown(analysed("interpreters")),
     ("notebook/method-studies", readme.DOUBTS): lambda: readme.doubts(analysed("reference")),
     ("contributing-results", comparison.CONTRIBUTED): others,
     ("../README", numbers.TABLE): lambda: numbers.table(quoted()),
