@@ -71,7 +71,7 @@ def analysed(name: str) -> Analysis:
 
 
 @cache
-def again() -> list[Analysis]:
+def headline_campaigns() -> list[Analysis]:
     """The campaigns of the headlines on the reference's interpreter, oldest first."""
     release = campaigns.release(analysed("reference").campaign.environment)
     found = [published(folder) for folder in campaigns.FOLDER.iterdir()]
@@ -287,8 +287,10 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     ("notebook/method-studies", readme.DOUBTS): lambda: readme.doubts(analysed("reference")),
     ("contributing-results", comparison.CONTRIBUTED): others,
     ("../README", numbers.TABLE): lambda: numbers.table(quoted()),
-    ("../README", numbers.CITED): lambda: numbers.cited(again()),
-    ("findings", findings.HEADLINES): lambda: findings.headlines(again(), analysed("reference")),
+    ("../README", numbers.CITED): lambda: numbers.cited(headline_campaigns()),
+    ("findings", findings.HEADLINES): lambda: findings.headlines(
+        headline_campaigns(), analysed("reference")
+    ),
     ("which-one", "which-one"): lambda: numbers.which_one(
         quoted(), numbers.Lock(analysed("interpreters"))
     ),

@@ -156,5 +156,5 @@ def switches(trials: Iterable[TrialRecord]) -> list[str]:
     for words, names in sorted(found.items()):
         on = listing(sorted({name for name in names if name}))
         where = f" on {on}" if on else ""
-        lines.append(f"{words} at the end of {plural(len(names), 'trial')}{where}.")
+        lines.append(f"{words} when its trials ended{where}.")
     return lines

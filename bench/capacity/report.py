@@ -185,8 +185,8 @@ def extra(analysis: Analysis, folder: Path) -> Extra:
     )
     section = Section(
         anchor="advice",
-        link="Advice",
-        title="Which backend for your program?",
+        link="Which one?",
+        title="Which one should you use?",
         body=Markup(body),  # nosec B704: the template escapes all text
         first=True,
     )

@@ -30,16 +30,22 @@ MOST_ROWS: Final = 8
 
 MOST_REMARKS: Final = 4
 
-WORDS: Final = (("rate", "page"), ("memory", "tls-memory"), ("latency", "open_loop", "mixed"))
-"""Throughput, memory, latency: the finding of each, or the nearest to it."""
+WORDS: Final = {
+    "Throughput": ("rate", "page"),
+    "Memory": ("memory", "tls-memory"),
+    "Latency": ("latency", "open_loop", "mixed"),
+}
+"""The finding that answers each of the three words, or what comes nearest."""
 
 AGAINST: Final = "against-uvloop"
 
 
-def three(named: Mapping[str, str]) -> list[str]:
-    """The names of the findings that answer the three words, or of the first three."""
-    found = [next((name for name in word if name in named), None) for word in WORDS]
-    return [name for name in found if name] or [*named][:3]
+def three(named: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Word and quotation of what answers the three words; else of the first three findings."""
+    found = [(word, [name for name in names if name in named]) for word, names in WORDS.items()]
+    chosen = [(word, names[0]) for word, names in found if names]
+    chosen = chosen or [(f"{n}", name) for n, name in enumerate([*named][:3], 1)]
+    return [(word, cite.quoted(named[name])) for word, name in chosen]
 
 
 def show(analysis: Analysis, folder: Path, console: Console) -> None:
@@ -49,10 +55,10 @@ def show(analysis: Analysis, folder: Path, console: Console) -> None:
     lines = [Text(line, "bold") for line in wrapped(head(analysis), width)]
     if glance := asked(analysis, "glance"):
         lines += [Text(line) for line in grid(glance.tables[0], width)]
-    for number, name in enumerate(three(named), 1):
-        lines += [Text(line) for line in wrapped(f"{number} {cite.quoted(named[name])}", width)]
+    for word, said in three(named):
+        lines += [Text(line) for line in wrapped(f"{word}: {said}", width)]
     if AGAINST in named:
-        lines += [Text(line) for line in wrapped(f"  {named[AGAINST].partition('. ')[0]}", width)]
+        lines += [Text(line) for line in wrapped(f"{named[AGAINST].partition('. ')[0]}.", width)]
     last = [
         f"page:   {shown(folder / files.PAGE)}",
         f"tables: {shown(folder / files.SUMMARY)}",

@@ -22,7 +22,7 @@ from bench import filesystem, store, turnlog
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.palette import PALETTES
-from bench.questions import answers
+from bench.questions import answers, asked
 from bench.report import cite, ending, export, files, findings, markup, summary
 from bench.report.charts import Chart, Design, Skip, render_all
 from bench.show.table import Table
@@ -30,8 +30,8 @@ from bench.show.words import footer
 from bench.store import Records
 from bench.text import count, listing, plural
 
-ANSWERS: Final = 3
-"""Findings at the top of the page; the others are folded."""
+GLANCE: Final = "glance"
+"""The chart of the first screen."""
 
 MOST: Final = 12
 """Charts that every reader sees; the others are folded."""
@@ -93,21 +93,23 @@ def page(
     """
     templates = markup.templates(__name__)
     reader = markup.reader()
-    sentences = [markup.read_line(reader, each) for each in findings.findings(analysis)]
-    trials, campaign = analysis.records.trials, analysis.campaign
+    named, campaign = findings.named(analysis), analysis.campaign
+    versus = named.get(ending.AGAINST, "").partition(". ")[0]
     colours = markup.Colours()
     drawn = [chart for chart in charts if chart.files]
     pictures = {one.name: markup.svg(one.name, one.alt, one.files, colours) for one in drawn}
     first = shown_first([*pictures])
     return templates.get_template("page.html").render(
         campaign=campaign,
-        answers=sentences[:ANSWERS],
-        further=sentences[ANSWERS:],
+        answers=[(word, markup.read_line(reader, said)) for word, said in ending.three(named)],
+        versus=markup.read_line(reader, f"{versus}.") if versus else "",
+        further=[markup.read_line(reader, each) for each in named.values()],
         footer=footer(analysis),
         tables=page_tables(analysis),
         pictures=pictures,
         folder=folder,
-        figures=[each for each in drawn if each.name in first],
+        glance=next((each for each in drawn if each.name == GLANCE), None),
+        figures=[each for each in drawn if each.name in first and each.name != GLANCE],
         aside=[each for each in drawn if each.name not in first],
         skipped=[chart for chart in charts if chart.skipped],
         sections=sections,
@@ -118,8 +120,6 @@ def page(
         downloads=downloads(analysis, folder, beside or {}),
         citation=cite.text(campaign, sha256),
         bibtex=cite.bibtex(campaign, sha256),
-        trials=len(trials),
-        usable=sum(trial.status == "ok" for trial in trials),
         palettes=PALETTES,
         colours=colours,
     )
@@ -145,7 +145,8 @@ class Trusted:
 def trusted(analysis: Analysis) -> Trusted:
     """The short answer. Noise is no reason against it: nothing below it is called a difference."""
     records, aa, floor = analysis.records, analysis.aa, analysis.floor()
-    trials, done = len(records.trials), sum(t.status == "ok" for t in records.trials)
+    trials = len(records.every_trial)
+    done = sum(t.status == "ok" for t in records.every_trial)
     blocks = len({t.block for t in records.trials})
     against = [
         *(["it was not measured to its end"] if not (records.end and records.end.complete) else []),
@@ -168,9 +169,11 @@ def trusted(analysis: Analysis) -> Trusted:
 
 
 def page_tables(analysis: Analysis) -> list[Table]:
-    """The tables in the order of the page, the overview first; none is empty."""
-    first = [] if analysis.campaign.interpreters else [summary.at_a_glance(analysis)]
-    return [table for table in (*first, *summary.tables(analysis)) if table.rows]
+    """The tables in the order of the page, the one at a glance first; none is empty."""
+    glance = asked(analysis, GLANCE)
+    first = list(glance.tables) if glance else []
+    rest = [table for table in summary.tables(analysis) if table not in first]
+    return [table for table in (*first, *rest) if table.rows]
 
 
 def compressed(text: str) -> str:

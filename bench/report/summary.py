@@ -165,22 +165,3 @@ def closed_loop(analysis: Analysis) -> Table:
 
 def _where(analysis: Analysis) -> list[str]:
     return [analysis.places.words] if analysis.places else []
-
-
-def at_a_glance(analysis: Analysis) -> Table:
-    """Speed, cost and memory of each backend at the point that stands for all."""
-    point, memory = analysis.reference_point("throughput", "real", "waiting"), analysis.memory
-    return tabled(
-        f"At a glance: {point}",
-        [
-            *(BACKEND, *SPEED, *CPU, P99),
-            (Column("memory KiB"), lambda row: cells.memory(memory.get(row.label))),
-            (Column("of it user KiB"), lambda row: cells.user_memory(memory.get(row.label))),
-            LIMITER,
-        ],
-        [row for row in analysis.rows if row.point == point and not row.twin],
-        about=f"Ratios are to {analysis.base}. CPU is per 1000 pages, memory per idle connection. "
-        f"p99 is struck where its clock covers less than {100 * stats.COVERED:.0f} % of what "
-        "an exchange takes.",
-        notes=_where(analysis),
-    )

@@ -154,9 +154,16 @@ def test_list_shows_points_and_backends(
     known = [Backend("threads", "threads", 10, "one thread per slot", "")]
     monkeypatch.setattr("bench.plan.backends.look_up", lambda names=None: known)
     assert main(["list", "--profile", "quick"]) == DONE
-    text = capsys.readouterr().out
-    assert "c10k-3000" in text
-    assert "one thread per slot" in text
+    assert "c10k-3000" in capsys.readouterr().out
+    assert main(["list", "--backends"]) == DONE
+    assert "one thread per slot" in capsys.readouterr().out
+    assert main(["list"]) == DONE
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 40, "one screen"
+    assert any(
+        re.fullmatch(r"churn +churn +churn +What does a new connection cost\?", line)
+        for line in lines
+    )
 
 
 @pytest.fixture(scope="module")

@@ -66,7 +66,7 @@ def test_a_wheel_works_in_an_empty_folder(site: Path, tmp_path: Path) -> None:
     asked = ("--profile", "smoke", "--only", "throughput-1", "--backends", "callbacks,generators")
     done = c10k_bench(site, tmp_path, "run", *asked)
     assert done.returncode == 0, done.stderr
-    paths = re.findall(r"^(?:records|page|charts|table): +(\S+)$", done.stdout, re.MULTILINE)
+    paths = re.findall(r"^(?:records|page|charts|tables): +(\S+)$", done.stdout, re.MULTILINE)
     assert len(paths) == 4
     for path in paths:
         assert path.startswith("results/")

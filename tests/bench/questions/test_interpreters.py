@@ -129,7 +129,7 @@ def test_one_chart_shows_them_and_says_what_differs(tmp_path: Path) -> None:
     (figure,) = answered().figures
     notes = " ".join(figure.notes)
     assert "GCC 16.2.0, PGO and LTO unknown" in notes
-    assert "Interpreter lock disabled at the end of 48 trials on 3.13.5t." in notes
+    assert "Interpreter lock disabled when its trials ended on 3.13.5t." in notes
     assert "WARNING, builds differ" in notes
     assert "Not measured: CPython 3.14t" in notes
     assert figure.headline
@@ -138,7 +138,7 @@ def test_one_chart_shows_them_and_says_what_differs(tmp_path: Path) -> None:
 
 def test_what_trials_read_when_they_ended_is_shown() -> None:
     lines = wording.switches(stats.trials_of(made().records))
-    assert [line.partition(" at the end of ")[0] for line in lines] == [
+    assert [line.partition(" when its ")[0] for line in lines] == [
         "Interpreter lock disabled",
         "Interpreter lock enabled",
         "Interpreter lock enabled, JIT disabled",

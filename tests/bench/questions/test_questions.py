@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -16,6 +17,8 @@ import pytest
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import MIN_BLOCKS
+from bench.cli.commands.list import question as listed
+from bench.plan import profiles
 from bench.questions import QUESTIONS, STORY, accept, answers, churn, pairs, serve
 from bench.questions.question import (
     Headline,
@@ -113,6 +116,19 @@ every = pytest.mark.parametrize("question", QUESTIONS, ids=named)
 
 def test_they_are_called_like_their_modules() -> None:
     assert [question.NAME for question in QUESTIONS] == [*STORY]
+
+
+@every
+def test_bench_list_names_its_charts_and_points_that_there_are(question: Question) -> None:
+    source = Path(str(getattr(question, "__file__", ""))).read_text()
+    found = sure(listed(ast.parse(source)))
+    assert found[0] == question.ASKS
+    if found[1]:
+        profiles.profile("smoke", found[1].split(","))  # raises where there is no such point
+    named = tuple(chart.removesuffix(" …") for chart in found[2] if chart.endswith("…"))
+    answer = dict(answers(campaign_of(question.NAME, 5))).get(question)
+    for figure in answer.figures if answer else ():
+        assert figure.name in found[2] or named, figure.name
 
 
 @every

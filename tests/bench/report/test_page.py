@@ -152,7 +152,7 @@ def test_a_campaign_without_trials_enough_has_a_page_too(tmp_path: Path) -> None
 def test_the_page_has_every_table_of_the_summary(folder: Path) -> None:
     text = (folder / files.PAGE).read_text()
     tables = summary.tables(Analysis(store.load(folder)))
-    assert len(tables) == 4
+    assert len(tables) == 5
     for table in tables:
         start = text.index(f"<caption>{escape(table.caption)}</caption>")
         end = text.index("</table>", start)
@@ -266,7 +266,7 @@ def test_the_theme_is_the_systems_or_the_readers(shown: Any) -> None:
 def test_the_page_fits_a_phone_and_the_findings_a_screen(shown: Any) -> None:
     for width, height in ((1280, 720), (390, 844)):
         shown.set_viewport_size({"width": width, "height": height})
-        assert shown.locator(".answers > li").count() == page.ANSWERS
+        assert shown.locator(".answers > li").count() == 2, "no open loop was measured"
         box = shown.locator(".answers").bounding_box()
         assert box["y"] + box["height"] <= height
         assert shown.evaluate("document.documentElement.scrollWidth") == width
