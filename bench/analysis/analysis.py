@@ -20,6 +20,7 @@ from bench.analysis.stats.comparisons import Family, declared
 from bench.analysis.summary import SummaryRow
 from bench.schema import TrialRecord, TurnsRecord
 from bench.store import Records
+from crawlers.registry import MODELS
 
 Found = TypeVar("Found")
 
@@ -76,12 +77,12 @@ class Analysis:
 
     @cached_property
     def main(self) -> list[str]:
-        """Labels measured at many slots; the others stand among the variants alone.
+        """The models, and what was measured at many slots; others stand among variants alone.
 
         All of them where no throughput was measured.
         """
         measured = {t.label for t in stats.trials_of(self.records, "throughput", twins=False)}
-        return [label for label in self.labels if label in measured or not measured]
+        return [x for x in self.labels if x in measured or x in MODELS or not measured]
 
     @cached_property
     def backends(self) -> list[str]:

@@ -29,7 +29,7 @@ class SummaryRow:
     cpu_system_ms: float | None
     round_ms: float | None  # closed loop only: slots ÷ rate
     clock_share: float | None  # of a round, that service times cover
-    service_p50_ms: float | None  # None where they cover too little of it, too
+    service_p50_ms: float | None  # None in turns, and where they cover too little of it
     service_p99_ms: float | None
     response_p50_ms: float | None  # open loop only
     response_p99_ms: float | None
@@ -79,11 +79,13 @@ def _row(records: Records, everything: Sequence[TrialRecord], ratio: Ratio | Non
     first = everything[0]
     trials = [t for t in everything if t.status == "ok"]
     cpu = [parts for t in trials if (parts := stats.cpu_ms_per_1000(t))]
-    service = [t.service_time for t in trials if t.service_time]
+    # In turns, a stop of 10 ms cuts off every exchange that takes longer: no percentiles.
+    whole = [t for t in trials if not t.turns]
+    service = [t.service_time for t in whole if t.service_time]
     response = [t.response_time for t in trials if t.response_time]
     late = [t.late_starts for t in trials if t.late_starts is not None]
     closed = first.workload in stats.CLOSED
-    share = _median(map(stats.clock_share, trials))
+    share = _median(map(stats.clock_share, whole))
     if share is not None and share < stats.COVERED:
         service = []
     return SummaryRow(

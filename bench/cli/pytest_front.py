@@ -2,10 +2,11 @@
 
 pytest-benchmark runs all rounds of a test in a row, but a campaign interleaves all backends,
 block by block. So the campaign runs first, once the tests are collected and ``-k`` has selected
-some. Each test then hands the durations of its trials to pytest-benchmark: a timer that replays
-them takes the place of the fixture's own, and ``pedantic`` runs one empty round per trial.
-Statistics, tables, JSON files and comparisons are pytest-benchmark's own, over exactly the
-durations that were measured.
+some. Each test then hands to pytest-benchmark how long a page took in each of its trials: a timer
+that replays these durations takes the place of the fixture's own, and ``pedantic`` runs one empty
+round per trial. Whole trials would rank backwards, because in turns a fast backend gets a larger
+site. Statistics, JSON files and comparisons are pytest-benchmark's own, and so are its tables,
+which are printed with ``-v`` or where they compare.
 
 The timer is a private attribute, ``BenchmarkFixture._timer``. pyproject.toml pins the release,
 and tests/bench/cli/test_pytest_front.py fails if a new one moves the timer.
@@ -18,6 +19,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
+from importlib.util import find_spec
 from statistics import median
 
 import pytest
@@ -50,6 +52,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Fail early, in one line, for a profile or backend that does not exist."""
     draw_to_files()
+    ours = config.option
+    wanted = ours.benchmark_compare is not None or ours.benchmark_histogram
+    ours.benchmark_quiet = not (ours.verbose > 0 or wanted)
+    if ours.benchmark_histogram and find_spec("pygal") is None:
+        wanted_by = "python -m pip install 'pytest-benchmark[histogram]'"
+        raise pytest.UsageError(f"--benchmark-histogram needs pygal: {wanted_by}")
     names = config.option.backends = options.backends(config.option)
     try:
         usual = profiles.profile(config.getoption("--profile")).backends
@@ -180,6 +188,18 @@ def hand_over(benchmark: BenchmarkFixture, durations: Sequence[float], group: st
     benchmark.pedantic(lambda: None, rounds=len(durations))  # type: ignore[no-untyped-call]
 
 
+def page_s(trial: TrialRecord) -> float | None:
+    """Seconds for a page: the inverse of the rate, or what a request waits in an open loop.
+
+    None where nothing but a barrier or a signal is waited for.
+    """
+    if trial.response_time is not None:
+        return trial.response_time.p50_ms / 1000
+    if trial.memory is not None or trial.cancelled is not None or not trial.pages_per_s:
+        return None
+    return 1 / trial.pages_per_s
+
+
 class NothingToReplayError(Exception):
     """None of a test's trials counts."""
 
@@ -220,6 +240,7 @@ def replay(
         mine = [trial for trial in trials if trial.point == point and backend == owner(trial)]
         ok = [trial for trial in mine if trial.status == "ok" and named(trial)]
         good = [trial for trial in ok if trial.elapsed_s is not None]
+        durations = [found for trial in good if (found := page_s(trial))]
         bad = [trial for trial in mine if trial.status in ("void", "failed")]
         rates = [trial.pages_per_s for trial in good if trial.pages_per_s]
         benchmark.extra_info.update(
@@ -227,8 +248,10 @@ def replay(
             pages_per_s=median(rates) if rates else None,
             limiter=", ".join(sorted({t.limiter for t in good if t.limiter})) or None,
         )
-        if good:
-            hand_over(benchmark, [trial.elapsed_s or 0.0 for trial in good], point)
+        if durations:
+            hand_over(benchmark, durations, point)
+        elif good:
+            give_up(benchmark, "no page was waited for")
         elif not bad:
             reason = next((trial.reason for trial in mine if trial.reason), "not measured")
             pytest.skip(printable(reason))

@@ -17,7 +17,7 @@ SERVE: Final = ("serve", "accept", "hold", "mixed_server", "slow_readers")
 """What is asked of servers."""
 
 STORY: Final = (
-    *("glance", "page", "receive", "memory", "waiting", "crossover", "handovers"),
+    *("glance", "page", "receive", "memory", "waiting", "crossover", "handovers", "against"),
     *("churn", "tls_pages", "open_loop", "mixed", "timeouts"),
     *("cancel", "fairness", "processors", "variants", *SERVE, "interpreters", "equal", "trust"),
 )

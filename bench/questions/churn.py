@@ -51,7 +51,7 @@ COLUMNS: Final = Columns(
     subtitle="Processor time of the client per page of a list on plain HTTP at 100 slots, in turns",
     panels={
         "processor time per page": ("kept", "new"),
-        "the connection, in kept pages": ("pages",),
+        "to open and close a connection": (OPENING,),
     },
     pair=("a kept connection", "a new one for each page (in colour)"),
     notes=[f"Each request asks the server to close, and it nearly always closes first. {RANGES}"],

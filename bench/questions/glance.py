@@ -18,9 +18,10 @@ from bench.plan.participants import MAPPED
 from bench.questions.question import Answer
 from bench.schema import TrialRecord
 from bench.show import cells
+from bench.show.figures import Bars, Figure, Panel
 from bench.show.measured import KIB_EACH, MS, RATE, US, Measure, p99_response
 from bench.show.table import MISSING, Column, Row, Table, name
-from bench.text import KIB, count
+from bench.text import KIB, capital, count
 
 NAME: Final = "glance"
 ASKS: Final = "What do throughput, memory and latency come to, at a glance?"
@@ -135,4 +136,48 @@ def answer(analysis: Analysis) -> Answer | None:
     found = glance(analysis)
     if not found.rows:
         return None
-    return Answer(found, tables=[found.table], printed=True)
+    figures = [_figure(found)] if len(found.rows) > 1 and len(found.columns) > 1 else []
+    return Answer(found, tables=[found.table], printed=True, figures=figures)
+
+
+DRAWN: Final = {
+    PAGES: "pages/s",
+    HELD: "memory of a connection",
+    P99: "p99",
+}
+"""The three words, with the titles of their panels."""
+WHERE: Final = {
+    PAGES: "a crawl with 100 slots",
+    HELD: "an idle connection",
+    P99: "an open loop, at a rate that all carry",
+}
+
+
+def _figure(found: Glance) -> Figure:
+    panels = [
+        Panel(
+            f"{title} at {count(found.rate)} requests/s" if key == P99 and found.rate else title,
+            {label: [row.get(key)] for label, row in found.rows.items()},
+            found.columns[key].unit,
+            found.hollow if key == PAGES else (),
+            dots=True,
+        )
+        for key, title in DRAWN.items()
+        if key in found.columns
+    ]
+    user = (
+        " User memory alone." * found.columns[HELD].title.startswith("user")
+        if HELD in found.columns
+        else ""
+    )
+    return Figure(
+        name=NAME,
+        title="Throughput, memory and latency at a glance",
+        headline=None,
+        subtitle=capital("; ".join(where for key, where in WHERE.items() if key in found.columns)),
+        data=Bars(panels),
+        notes=(
+            f"Lines: lowest to highest block; of memory the {stats.AT_LEVEL} interval of the "
+            f"slope.{user}",
+        ),
+    )

@@ -19,20 +19,27 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import MEMORY_PARTS, Comparison, MemoryFit, Ratio, Spread
 from bench.analysis.stats.campaigns import Number
 from bench.analysis.wording import prose
+from bench.plan.participants import FREE, MAPPED
 from bench.questions.question import Answer, Headline, few
 from bench.schema import TrialRecord
 from bench.show import cells
 from bench.show.cells import kib, mib
 from bench.show.figures import (
+    Axis,
+    Bars,
     Colour,
     Figure,
+    Line,
+    Lines,
+    Panel,
+    Plot,
+    Point,
     Stack,
-    Stacked,
-    StackedPanel,
     Unit,
+    calculated,
 )
 from bench.show.table import MISSING, Column, Row, Table, name
-from bench.text import KIB, capital, count, listing, number, plural, significant, size_words
+from bench.text import KIB, MIB, capital, count, listing, number, plural, significant, size_words
 from bench.text import times as in_times
 from crawlers.registry import MODELS
 
@@ -47,6 +54,9 @@ SMALL: Final = "asyncio_small_tls"
 
 CLEAR: Final = 1.05
 """The headline compares totals that differ by at least this factor."""
+
+MANY: Final = 10_000
+"""Connections of the problem that has its name from them."""
 
 HUES: Final[tuple[Colour, ...]] = ("blue", "sky", "red", "yellow", "pink", "grey")
 PLAIN, LIBRARY = "user memory, as on plain HTTP", "what the library adds to it"
@@ -165,7 +175,9 @@ def charted(analysis: Analysis, found: Memory) -> list[OverTls]:
     """
     top = max((row.highest for row in found.over_tls.values()), default=0)
     wanted = (*analysis.main, SMALL)
-    return [row for label, row in found.over_tls.items() if row.highest == top and label in wanted]
+    rows = [row for label, row in found.over_tls.items() if row.highest == top and label in wanted]
+    slopes = any(row.at is None for row in rows)
+    return [row for row in rows if (row.at is None) == slopes and row.label not in MAPPED]
 
 
 # --- the answer --------------------------------------------------------------------------
@@ -177,9 +189,9 @@ def answer(analysis: Analysis) -> Answer | None:
         return None
     head = _headline(found.plain.values(), "An idle connection uses")
     over_tls = _headline(found.over_tls.values(), "Over TLS an idle connection uses")
-    fits = [
-        fit for label, fit in found.plain.items() if label in analysis.main and USER in fit.each
-    ]
+    main = [found.plain[x] for x in found.plain if x in analysis.main and x not in MAPPED]
+    # A slope and what was read at one number are two quantities: the picture has one of them.
+    fits = [fit for fit in main if fit.user is not None and fit.fitted == main[0].fitted]
     rows = charted(analysis, found)
     return Answer(
         found,
@@ -191,6 +203,7 @@ def answer(analysis: Analysis) -> Answer | None:
         ],
         figures=[
             *([_by_owner(fits, head)] if fits else []),
+            *([grown] if (grown := _up_to_10_000(analysis, fits, head)) else []),
             *([_over_plain(rows, over_tls)] if rows else []),
         ],
         printed=True,
@@ -276,10 +289,9 @@ def _headline(held: Collection[MemoryFit | OverTls], takes: str) -> Headline | N
 
 
 def _runs(row: MemoryFit | OverTls) -> str:
-    """What a line was fitted to: ``4 numbers of connections, 2 runs each``."""
+    """What a line was fitted to: ``8 runs with 4 numbers of connections``."""
     numbers = len(row.connections) if isinstance(row, MemoryFit) else row.numbers
-    uneven = "at least " * (row.trials > numbers * row.blocks)
-    return f"{plural(numbers, 'number')} of connections, {uneven}{plural(row.blocks, 'run')} each"
+    return f"{plural(row.trials, 'run')} with {plural(numbers, 'number')} of connections"
 
 
 def _kib(value: float) -> str:
@@ -406,6 +418,7 @@ def _by_owner(fits: Sequence[MemoryFit], head: Headline | None) -> Figure:
     bars = {fit.label: [_stack(fit.each, fit.interval, hatched=fit.calculated)] for fit in fits}
     if not in_all:
         bars = {fit.label: [_stack({USER: fit.user or 0.0}, fit.user_interval)] for fit in fits}
+    unit = f"KiB per connection{'' if in_all else ', user memory'}"
     return Figure(
         name=NAME,
         title="Memory per connection, by owner" if in_all else "User memory per connection",
@@ -415,9 +428,9 @@ def _by_owner(fits: Sequence[MemoryFit], head: Headline | None) -> Figure:
         if any(fit.fitted for fit in fits)
         else f"At {count(counts[-1])} connections, divided by their number: too few numbers of "
         "connections for a slope",
-        data=Stacked(
-            dict(zip(MEMORY_PARTS, HUES, strict=True)),
-            [StackedPanel(f"KiB per connection{'' if in_all else ', user memory'}", bars, IN_KIB)],
+        data=Bars(
+            [Panel(unit, bars, IN_KIB), *_without_threads(bars)],
+            parts=dict(zip(MEMORY_PARTS, HUES, strict=True)),
         ),
         notes=(
             *(f"Not in the bars: {words}." for words in _missing(fits) if not in_all),
@@ -427,13 +440,81 @@ def _by_owner(fits: Sequence[MemoryFit], head: Headline | None) -> Figure:
     )
 
 
+def _without_threads(bars: Mapping[str, Sequence[Stack]]) -> list[Panel]:
+    """The others on an axis of their own: a thread's stack makes stubs of all of them."""
+    others = {label: row for label, row in bars.items() if not label.startswith(FREE)}
+    return (
+        [Panel("the same without threads", others, IN_KIB)] if 1 < len(others) < len(bars) else []
+    )
+
+
+def _up_to_10_000(
+    analysis: Analysis, fits: Sequence[MemoryFit], head: Headline | None
+) -> Figure | None:
+    """What so many connections add, and where it is not measured ten thousand times one of them."""
+    in_all, _ = ranked(fits)
+    parts = MEMORY_PARTS if in_all else (USER,)
+    held = stats.held_trials(analysis.records)
+    lines: dict[str, list[Point]] = {}
+    ends: dict[str, Line] = {}
+    for fit in fits:
+        read: dict[float, list[float | None]] = {}
+        for trial in held[fit.label]:
+            if trial.memory and trial.memory.connections <= MANY:
+                each = stats.kib_each(*parts)(trial)
+                n = trial.memory.connections
+                read.setdefault(n, []).append(each and each * n * KIB / MIB)
+        found = [Point(n, it) for n, some in sorted(read.items()) if (it := stats.spread(some))]
+        one = fit.total if in_all else fit.user
+        if len(found) > 1 and one is not None and fit.fitted:
+            lines[fit.label] = found
+            fitted = sorted({found[0].x, found[-1].x, MANY})
+            ends[fit.label] = [calculated(n, one * n / MIB) for n in fitted]
+    if len(lines) < 2:
+        return None
+    last = {label: line[-1].y.median for label, line in ends.items()}
+    two = (head.pairs[0].label, head.pairs[0].base) if head and head.pairs else ()
+    most, least = two if last.keys() >= {*two} and two else ("", "")
+    up_to = max(point.x for line in lines.values() for point in line)
+    return Figure(
+        name="c10k",
+        title="Memory of idle connections, up to ten thousand",
+        headline=f"{count(MANY)} idle connections {'use' if up_to == MANY else 'would use'} "
+        f"{_mib(last[most])} with {prose(most)} and {_mib(last[least])} with {prose(least)}"
+        if most
+        else None,
+        subtitle=f"{'Memory' if in_all else 'User memory'} that the connections add to the crawler",
+        data=Lines(
+            [
+                Plot(
+                    lines,
+                    Axis("idle connections", "counts"),
+                    Axis("", "values", _mib),
+                    "memory of all of them",
+                    dashed=ends,
+                )
+            ],
+            told=True,
+        ),
+        notes=(
+            f"Measured up to {count(up_to)}. The lines are so many times the memory of one "
+            "connection, and dashed where nothing was measured.",
+        ),
+    )
+
+
+def _mib(value: float) -> str:
+    return size_words(value * MIB, 2)
+
+
 def _stack(
     parts: Mapping[str, float],
     interval: tuple[float, float] | None = None,
     hatched: Sequence[str] = (),
+    name: str = "",
 ) -> Stack:
     ends = (interval[0] / KIB, interval[1] / KIB) if interval else None
-    return Stack({part: value / KIB for part, value in parts.items()}, ends, hatched)
+    return Stack({part: value / KIB for part, value in parts.items()}, ends, hatched, name)
 
 
 def _over_plain(rows: Sequence[OverTls], head: Headline | None) -> Figure:
@@ -449,9 +530,9 @@ def _over_plain(rows: Sequence[OverTls], head: Headline | None) -> Figure:
         title="Memory per connection, plain and over TLS",
         headline=head.text if head else None,
         subtitle=f"{capital(', or '.join(how))}: above on plain HTTP, below over TLS 1.3",
-        data=Stacked(
-            HUES_OVER_TLS,
-            [StackedPanel(f"KiB per connection, the client’s side{end}", bars, IN_KIB)],
+        data=Bars(
+            [Panel(f"KiB per connection, the client’s side{end}", bars, IN_KIB)],
+            parts=HUES_OVER_TLS,
         ),
         notes=(
             "OpenSSL: the control bare_tls, which holds connections with OpenSSL and little else. "
@@ -470,4 +551,5 @@ def _stacks(row: OverTls, in_all: bool) -> list[Stack]:
         below["kernel"] = row.total - row.user
         if above:
             above["kernel"] = (row.plain_total or 0.0) - above[PLAIN]
-    return [_stack(above), _stack(below)]
+    interval = row.interval if in_all else row.user_interval
+    return [_stack(above, name="plain"), _stack(below, interval, name="TLS")]

@@ -145,7 +145,8 @@ def answer(analysis: Analysis) -> Answer | None:
     mean, theory = key(MEAN, usual), key(THEORY, usual)
     others = [label for label in found.values if label not in MODELS]
     load = f"{100 * _load(trials, usual):.0f} % load"
-    head = of_models(found, mean, f"Beside work ({load}), pages take", others)
+    middle = f"Beside work ({load}) the median page takes"
+    head = of_models(found, key(HALF, usual), middle, others)
     said = [
         f"{duration(found.median(label, theory))} for `{label}` "
         f"(measured {duration(found.median(label, mean))})"
@@ -168,11 +169,17 @@ def answer(analysis: Analysis) -> Answer | None:
                 head,
                 NAME,
                 "Response time beside pages that need work",
-                f"Open loop; one page in {every} needs work of the client’s processor. Response "
-                "times of all the others",
-                {f"{w:g} ms of work": (key(HALF, w), key(TAIL, w)) for w in amounts},
+                f"Open loop in which one page in {every} needs work: the others",
+                {
+                    f"response time beside {w:g} ms of work": (key(HALF, w), key(TAIL, w))
+                    for w in amounts
+                },
                 ("median", "90th percentile (in colour)"),
-                notes=[f"Processes had every processor, the others one. {offered}."],
+                notes=[
+                    "Processes had every processor, the others one. "
+                    * ("processes" in found.values)
+                    + f"{offered}."
+                ],
             )
         ]
         if found.values

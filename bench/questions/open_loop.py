@@ -11,9 +11,11 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
+import numpy as np
+
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.offered import ENOUGH, KEEPS_UP, ByRate, keeps_up
+from bench.analysis.offered import ENOUGH, KEEPS_UP, ByRate, capacity, keeps_up, shared_rate
 from bench.analysis.stats import Histogram
 from bench.analysis.summary import SummaryRow
 from bench.analysis.wording import prose, says
@@ -24,14 +26,20 @@ from bench.show.figures import Axis, Figure, Line, Lines, Plot, Point
 from bench.show.measured import MS, Blocks, Measure, Measured
 from bench.show.table import MISSING, Column, Columns, name, tabled
 from bench.show.words import blocks_words, listed, of_blocks, sentence
-from bench.text import count, duration, listing, number, plural
+from bench.text import count, duration, listing, plural
 from crawlers.registry import MODELS
 
 NAME: Final = "open_loop"
 ASKS: Final = "What happens when requests come faster than they can be fetched?"
 WORKLOAD: Final = "openloop"
+ENOUGH_LATE: Final = 1000 * stats.MIN_BEYOND
+"""Samples for a percentile of 99.9, where what a closed loop misses is."""
+
 MOST: Final = 4
 """Panels on one slide."""
+
+STEPS: Final = 30
+"""Points of a line of percentiles."""
 
 CLEAR: Final = 1.5
 """A p99 of response times so many times that of service times shows the omission."""
@@ -97,14 +105,15 @@ def answer(analysis: Analysis) -> Answer | None:
     found = measured(data)
     models = [label for label in data if label in MODELS]
     rate = telling(data, models)
-    tail = in_the_tail(found, rate) if rate else None
-    head = (behind(data, models, rate) or tail) if rate else None
+    shared = shared_rate(data, shown(analysis, data))
+    tail = in_the_tail(found, shared) if shared else None
+    late = behind(data, models, rate) if rate else None
     missed = omission(data)
-    said = [f"{tail.text} ({tail.behind})"] if tail and tail != head else []
+    said = [f"{late.text} ({late.behind})"] if late and tail else []
     said += [missed.headline] if missed and missed.headline else []
     return Answer(
         found,
-        head,
+        tail or late,
         PROSE.format(further="".join(f" {each}." for each in said)),
         tables=[
             tabled(
@@ -113,8 +122,13 @@ def answer(analysis: Analysis) -> Answer | None:
                 [row for row in analysis.rows if row.workload == WORKLOAD],
             )
         ],
-        figures=[figure for figure in (hockey_stick(analysis, data, head), missed) if figure],
+        figures=[
+            figure
+            for figure in (spectrum(analysis, data, found), over_capacity(analysis, data), missed)
+            if figure
+        ],
         printed=True,
+        compared=tail.pairs if tail else (),
     )
 
 
@@ -165,42 +179,42 @@ COLUMNS: Final[Columns[SummaryRow]] = (
 )
 
 
-def hockey_stick(analysis: Analysis, data: ByRate, head: Headline | None) -> Figure | None:
-    p99 = {x: line for x, rates in data.items() if (line := _line(rates, lambda t: t.p99_ms))}
-    p50 = {label: _line(data[label], lambda t: t.p50_ms) for label in p99}
-    if not p99:
+def shown(analysis: Analysis, data: ByRate) -> list[str]:
+    """The main backends; all of them in a campaign of open loops alone."""
+    return [label for label in data if label in analysis.main] or list(data)
+
+
+def over_capacity(analysis: Analysis, data: ByRate) -> Figure | None:
+    """Response times over the share of what each backend can do at most."""
+    most = {x: found for x in shown(analysis, data) if (found := capacity(data[x]))}
+    p99 = {x: line for x in most if (line := _line(data[x], most[x], lambda t: t.p99_ms))}
+    if len(p99) < 2:
         return None
-    late = [
-        f"{label} at {count(rate)}/s"
-        for label, rates in data.items()
-        for rate, trials in rates.items()
-        if not keeps_up(trials, rate)
-    ]
     plot = Plot(
         p99,
-        Axis("offered: requests per second on the schedule", words=number),
+        Axis("offered, as a share of the requests per second that each can do at most", "shares"),
         Axis("", "times"),
         "response time: p99 solid, median dotted",
-        dotted=p50,
+        dotted={label: _line(data[label], most[label], lambda t: t.p50_ms) for label in p99},
+        beyond=(1.0, "no value: a queue\ngrows as long as\nthe load lasts"),
     )
+    each = [f"{label} {count(most[label])}" for label in p99]
     return Figure(
         name="hockey-stick",
-        title="Open loop: response time against offered rate",
-        headline=head.text if head else None,
+        title="Open loop: response time over the share of capacity",
+        headline=None,
         subtitle="From the intended start to the last byte; "
         + blocks_words(plot.spreads, "shaded", " a rate"),
         data=Lines([plot], ranges="shades"),
         notes=(
             *listed(stats.trials_of(analysis.records, WORKLOAD)),
-            "At low rates loops look slower than threads: they wait for a due time in whole "
-            "milliseconds, so they send half a millisecond late.",
-            *([f"Not drawn, because the rate was not reached: {listing(late)}."] if late else []),
+            f"Capacity in requests/s, where more were offered: {listing(each)}.",
         ),
     )
 
 
 def _line(
-    rates: Mapping[float, Sequence[TrialRecord]], which: Callable[[Latency], float]
+    rates: Mapping[float, Sequence[TrialRecord]], most: float, which: Callable[[Latency], float]
 ) -> list[Point]:
     found = []
     for rate, trials in rates.items():
@@ -209,8 +223,62 @@ def _line(
         times = [t.response_time for t in trials if t.response_time]
         spread = stats.spread(which(time) for time in times if time.count >= ENOUGH)
         if spread:
-            found.append(Point(rate, spread))
+            found.append(Point(rate / most, spread))
     return found
+
+
+def spectrum(analysis: Analysis, data: ByRate, found: Measured) -> Figure | None:
+    """Every percentile at a rate that all carry: a median over blocks, and each block."""
+    rate = shared_rate(data, shown(analysis, data))
+    lines: dict[str, Line] = {}
+    hairs: dict[str, list[Line]] = {}
+    trials = [] if rate is None else [data[x][rate] for x in shown(analysis, data)]
+    for mine in trials:
+        times = [stats.merge_histograms([t.response_time.hdr]) for t in mine if t.response_time]
+        # From the median to where ten samples are left in each block.
+        fewest = min(block.count for block in times)
+        last = math.log10(fewest / stats.MIN_BEYOND)
+        places = sorted({*np.linspace(nines(50), last, STEPS).tolist(), nines(99)})
+        read = [[block.at_ms(100 * (1 - 10**-x)) for x in places] for block in times]
+        label = mine[0].label
+        hairs[label] = [[_at(x, [ms]) for x, ms in zip(places, one, strict=True)] for one in read]
+        lines[label] = [
+            _at(x, some) for x, some in zip(places, zip(*read, strict=True), strict=True)
+        ]
+    if rate is None or len(lines) < 2:
+        return None
+    head = in_the_tail(found, rate)
+    at_99 = {x: next(p for p in line if p.x == nines(99)) for x, line in lines.items()}
+    blocks = [len(mine) for mine in hairs.values()]
+    if max(blocks) == 1:
+        hairs = {}
+    plot = Plot(
+        lines,
+        Axis("percentile of the requests", "nines"),
+        Axis("", "times", duration),
+        "response time",
+        marks=at_99,
+        hairs=hairs,
+    )
+    return Figure(
+        name="spectrum",
+        title=f"Response times at {count(rate)} requests/s",
+        headline=head.text if head else None,
+        subtitle=f"{count(rate)} requests/s on a schedule, from the intended start to the last "
+        f"byte; bold: median of {of_blocks(blocks)}",
+        data=Lines([plot], told=True),
+        notes=(
+            f"{'A hairline is one block. ' * bool(hairs)}Each line ends where fewer than "
+            f"{stats.MIN_BEYOND} requests of a block lie beyond it; the mark is at p99.",
+            *listed([trial for mine in trials for trial in mine]),
+        ),
+    )
+
+
+def _at(x: float, values: Sequence[float]) -> Point:
+    found = stats.spread(values)
+    assert found is not None
+    return Point(float(x), found)
 
 
 def omission(everything: ByRate) -> Figure | None:
@@ -239,7 +307,8 @@ def omission(everything: ByRate) -> Figure | None:
             marks={label: min(above, key=lambda p: abs(p.x - nines(99)))},
         )
         for label in labels
-        if (above := curve(response[label])) and (below := curve(service[label]))
+        if (above := curve(response[label], len(trials[label])))
+        and (below := curve(service[label], len(trials[label])))
     }
     if not plots:
         return None
@@ -250,15 +319,15 @@ def omission(everything: ByRate) -> Figure | None:
         for t in trials[worst]
         if t.response_time and t.service_time
     )
+    if not clear or min(service[x].count for x in labels) < ENOUGH_LATE:
+        return None  # curves that lie on each other say nothing, and short ones little
     absent = [label for label in data if label not in plots]
     left = ", ".join(absent) if len(absent) < 6 else f"{len(absent)} further backends"
     return Figure(
         name="omission",
         title="Service time and response time of the same trials",
         headline=f"The same pages with {prose(worst)} have a p99 of "
-        f"{duration(p99[worst][0])} as service time and {duration(p99[worst][1])} as response time"
-        if clear
-        else None,
+        f"{duration(p99[worst][0])} as service time and {duration(p99[worst][1])} as response time",
         subtitle=f"{count(rate)} requests/s offered. Service time (dotted) runs from the actual "
         "start, response time from the intended one",
         data=Lines([*plots.values()], columns=len(plots)),
@@ -281,10 +350,10 @@ def nines(percentile: float) -> float:
     return -math.log10(1.0 - percentile / 100.0)
 
 
-def curve(found: Histogram) -> Line:
-    """From the median upwards; empty with too few samples."""
+def curve(found: Histogram, blocks: int) -> Line:
+    """From the median upwards, merged from so many blocks; empty with too few samples."""
     points = [
-        Point(nines(float(p)), stats.Spread(float(ms), float(ms), float(ms), 1))
+        Point(nines(float(p)), stats.Spread(float(ms), float(ms), float(ms), blocks))
         for p, ms in zip(*found.curve(), strict=True)
         if p >= 50.0
     ]

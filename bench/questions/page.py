@@ -23,15 +23,23 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import CPU_PER_1000, PAGES_PER_S, Comparison, Metric
+from bench.analysis.stats import CPU_PER_1000, PAGES_PER_S, Comparison, Metric, Spread
 from bench.analysis.stats.campaigns import Number
 from bench.analysis.summary import processors
 from bench.analysis.wording import bases, prose
 from bench.plan.labels import Label
-from bench.plan.participants import BASE, FREE
-from bench.questions.question import Answer, Headline, contrast, of_ratio
+from bench.plan.participants import BASE, FREE, MAPPED
+from bench.questions.question import (
+    Answer,
+    Headline,
+    contrast,
+    interval_of,
+    of_ratio,
+    stated,
+    upright,
+)
 from bench.show import cells
-from bench.show.figures import Colour, Figure, Stack, Stacked, StackedPanel
+from bench.show.figures import Bars, Colour, Figure, Panel, Stack
 from bench.show.measured import US, Blocks, Measure, Measured, within
 from bench.show.table import Column, Columns, Table, name, tabled
 from bench.show.words import (
@@ -315,29 +323,22 @@ def breakdown(analysis: Analysis, rows: Sequence[Split]) -> Figure | None:
     panels = [mine for point in SHOWN if (mine := [row for row in rows if row.point == point])]
     if not panels:
         return None
-    # A row for each label in every panel, so that they line up.
-    drawn = {row.label for mine in panels for row in mine}
-    empty = {label: [Stack({})] for label in analysis.labels if label in drawn}
-    point = panels[0][0].point
-    pairs = of_point(analysis, CPU_PER_1000, point)
-    best = strongest(pair for pair in pairs if {pair.label, pair.base} <= drawn)
-    head = contrast(best, "need", f"processor time per {SHOWN[point][0]} page") if best else None
+    first = {row.label: middle(row.total) for row in panels[0]}
+    pairs = of_point(analysis, CPU_PER_1000, panels[0][0].point)
+    what = f"A {SHOWN[panels[0][0].point][0]} page"
+    head = stated(pairs, first, lambda found: costs(found, what))
     return Figure(
         name="segments",
         title="What a page’s processor time is made of",
         headline=head.text if head else None,
         subtitle="Processor time of the client per exchange at 100 slots, in turns; median of "
         + of_blocks(len(row.total) for mine in panels for row in mine),
-        data=Stacked(
-            PARTS,
+        data=Bars(
             [
-                StackedPanel(
-                    SHOWN[mine[0].point][1],
-                    empty | {row.label: [row.stack] for row in mine},
-                    US,
-                )
+                Panel(SHOWN[mine[0].point][1], {row.label: [row.stack] for row in mine}, US)
                 for mine in panels
             ],
+            parts=PARTS,
         ),
         notes=(
             "Sockets: a control that only sends, receives and counts bytes. Shared: what callbacks "
@@ -347,33 +348,59 @@ def breakdown(analysis: Analysis, rows: Sequence[Split]) -> Figure | None:
     )
 
 
+def costs(found: Comparison, what: str) -> str:
+    """Both values, the larger first; milliseconds for 1000 pages are microseconds for one."""
+    more = upright(found)
+    label, base = (US.words(value) for value in more.medians)
+    return (
+        f"{what} costs {label} of processor time with {prose(more.label)} and {base} with "
+        f"{prose(more.base)}"
+    )
+
+
 def cpu(analysis: Analysis) -> Figure | None:
     point = analysis.reference_point("throughput", "real", "waiting")
-    trials = analysis.at_point(point) if point else {}
+    if point is None:
+        return None
+    trials = {x: mine for x, mine in analysis.at_point(point).items() if x in analysis.main}
+    trials = {label: mine for label, mine in trials.items() if label not in MAPPED}
+    # What is compared with those whose server slept: their base, drawn below them.
+    slept = [
+        trial
+        for trial in stats.companions_of(analysis.records, *stats.CLOSED)
+        if (trial.point, trial.label) == (point, analysis.base)
+    ]
+    if slept and FREE in trials:
+        beside = {FREE: trials[FREE], str(Label(analysis.base, asleep=True)): slept}
+        trials = beside | trials
     bars: dict[str, list[Stack]] = {}
-    totals = []
+    totals: dict[str, Spread] = {}
     for label, mine in trials.items():
-        # Milliseconds for 1000 pages are microseconds for one.
         parts = [found for trial in mine if (found := stats.cpu_ms_per_1000(trial))]
         if total := stats.spread(map(sum, parts)):
             user = middle(dict(enumerate(part for part, _ in parts)))
             ends = (total.low, total.high) if total.count > 1 else None
             bars[label] = [Stack({USER: user, SYSTEM: total.median - user}, ends)]
-            totals.append(total)
-    if not bars or point is None:
+            totals[label] = total
+    if not bars:
         return None
     sample = next(iter(trials.values()))[0]
-    best = strongest(of_point(analysis, CPU_PER_1000, point))
-    head = contrast(best, "need", "processor time per page") if best else None
+    drawn = {label: total.median for label, total in totals.items()}
+    head = stated(
+        of_point(analysis, CPU_PER_1000, point),
+        drawn,
+        lambda found: costs(found, "A crawled page"),
+    )
     why = silence(analysis, CPU_PER_1000, sample.workload, point)
     return Figure(
         name="cpu",
         title="Processor time per page, user and system",
         headline=head.text if head else None,
-        subtitle=f"Workload {sample.workload}, {point_words(sample)}; {blocks_words(totals)}",
-        data=Stacked(
-            {USER: "own", SYSTEM: "faint"},
-            [StackedPanel("processor time of the crawler per page", bars, US)],
+        subtitle=f"Workload {sample.workload}, {point_words(sample)}; "
+        + blocks_words(totals.values()),
+        data=Bars(
+            [Panel("processor time of the crawler per page", bars, US)],
+            parts={USER: "own", SYSTEM: "faint"},
         ),
-        notes=(f"{head.behind}.",) if head else (why,) if why else (),
+        notes=(interval_of(head),) if head else (why,) if why else (),
     )

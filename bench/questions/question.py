@@ -6,6 +6,7 @@ A module of this package is a question. Report, summary, findings, cards and JSO
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,21 +21,12 @@ from bench.analysis.wording import basis, prose, says
 from bench.plan.labels import Label
 from bench.show.figures import Bars, Figure
 from bench.show.measured import Measured
+from bench.show.rules import names_in
 from bench.show.table import Row, Table
-from bench.show.words import BY_LOAD, difference, of_blocks, sentence
+from bench.show.words import BY_LOAD, difference, of_blocks, sentence, strongest
 from bench.store import Records
 from bench.text import plural
-from crawlers.catalogue import OURS
 from crawlers.registry import MODELS
-
-NAMES: Final = re.compile(
-    "|".join(
-        rf"(?<![\w/]){re.escape(name)}(?![\w/])"
-        for name in sorted(map(prose, OURS), key=len, reverse=True)
-    ),
-    re.IGNORECASE,
-)
-"""Every backend, as a sentence names it."""
 
 SAYS_HOW_FEW: Final = re.compile(r"\b(one trial|\d+ (trial|campaign)s?)\b")
 
@@ -49,7 +41,7 @@ def check(text: str, pairs: Iterable[Comparison]) -> None:
     One that names two of them rests on pairs with a significant difference, or says in how few
     trials it was seen. Any other raises :class:`UnprovenError`.
     """
-    named = {name.lower() for name in NAMES.findall(text)}
+    named = names_in(text)
     sides = (side for c in pairs if c.ratio.shown for side in (c.label, c.base))
     proven = {prose(Label.parse(side).name) for side in sides}
     if len(named) > 1 and not named <= proven and not SAYS_HOW_FEW.search(text):
@@ -293,6 +285,36 @@ def contrast(found: Comparison, verb: str, what: str, less: str = "less") -> Hea
         [ratio_key(found)],
         say,
     )
+
+
+def stated(
+    compared: Iterable[Comparison],
+    drawn: Mapping[str, float],
+    say: Callable[[Comparison], str],
+) -> Headline | None:
+    """The largest difference that is shown between two models, as the two values of a picture.
+
+    ``drawn`` has what the picture shows. A base that it does not show, because it was measured
+    beside a server that slept, is in no title.
+    """
+    found = (
+        c
+        for c in compared
+        if {c.label, c.base} <= drawn.keys() & {*MODELS}
+        and all(math.isclose(*both, rel_tol=0.005) for both in _both(c, drawn))
+    )
+    best = strongest(found)
+    return Headline(say(best), basis(best), [best]) if best else None
+
+
+def interval_of(head: Headline) -> str:
+    """Whose ratio the interval is of, for a note."""
+    (pair,) = head.pairs
+    return f"{pair.label} against {pair.base}: {head.behind}."
+
+
+def _both(found: Comparison, drawn: Mapping[str, float]) -> Iterable[tuple[float, float]]:
+    return zip(found.medians, (drawn[found.label], drawn[found.base]), strict=True)
 
 
 def few(blocks: int) -> str:

@@ -79,6 +79,7 @@ COLUMNS: Final = Encrypted(
     subtitle="Processor time of the client per page of a list at 10 slots, in turns",
     panels={
         "a page on a kept connection": ("plain", "tls"),
+        "what TLS adds to it": (ENCRYPTION,),
         "a connection for each page": ("churn", "shake"),
     },
     pair=("plain HTTP", "over TLS (in colour)"),

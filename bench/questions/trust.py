@@ -181,7 +181,7 @@ def method_lines(analysis: Analysis) -> list[str]:
     ]
     if analysis.aa.comparisons:
         lines += accounting(analysis.aa)
-    if analysis.equal_work.points:
+    if analysis.equal_work.points and not analysis.equal_work.unequal:  # else it is a warning
         lines.append(said_of_equal_work(analysis.equal_work))
     for (_, label), cost in analysis.instrument_cost.items():
         if cost.value is not None:

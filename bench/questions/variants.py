@@ -85,7 +85,7 @@ def variants(analysis: Analysis) -> Variants | None:
     """None where the records do not say what a backend changes, or have no trial."""
     records, point = analysis.records, widest_point(analysis.records)
     about = {one.name: one for one in sorted(records.campaign.rungs, key=lambda one: one.rung)}
-    if point is None or not about:
+    if point is None or not about or not stats.trials_of(records, "ladder"):
         return None
     at_point = [t for t in stats.trials_of(records, twins=False) if t.point == point]
     held = stats.trials_of(records, "c10k", twins=False)

@@ -11,22 +11,21 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import PAGES_PER_S
-from bench.analysis.wording import basis, says
+from bench.analysis.stats import PAGES_PER_S, Comparison
+from bench.analysis.wording import basis, prose, says
 from bench.plan.workloads import mean_delay_s
-from bench.questions.question import Answer, Headline
+from bench.questions.question import Answer, Headline, interval_of, stated, upright
 from bench.schema import TrialRecord
-from bench.show.figures import Axis, Figure, Lines, Plot, Point
+from bench.show.figures import Axis, Figure, Lines, Plot, Point, calculated
 from bench.show.measured import RATE, Measure, Measured
 from bench.show.words import (
     blocks_words,
     difference,
     leading,
     point_words,
-    sentence,
     silence,
 )
-from bench.text import capital, plural
+from bench.text import count, plural
 
 NAME: Final = "waiting"
 ASKS: Final = "What does a slow server change?"
@@ -43,6 +42,7 @@ FIGURES: Final = {
     ),
 }
 """Workload, which names the figure too -> its title, and what is drawn."""
+LITTLE: Final = "slots ÷ delay"
 
 
 def answer(analysis: Analysis) -> Answer | None:
@@ -57,7 +57,7 @@ def answer(analysis: Analysis) -> Answer | None:
         _headline(analysis, behind) if behind else None,
         PROSE.format(delay=_delay(behind[0])) if behind else "",
         figures=[_figure(analysis, workload, found) for workload, found in lines.items() if found],
-        compared=[pair for w in FIGURES if (one := _shown(analysis, w)) for pair in one.pairs],
+        compared=analysis.compare(PAGES_PER_S),  # what the figures' headlines rest on
     )
 
 
@@ -123,14 +123,38 @@ def _lines(sizes: Mapping[str, Mapping[float, Sequence[TrialRecord]]]) -> dict[s
 
 def _figure(analysis: Analysis, workload: str, lines: Mapping[str, Sequence[Point]]) -> Figure:
     title, what = FIGURES[workload]
-    shown = _shown(analysis, workload)
-    why = f"{capital(shown.behind)}." if shown else silence(analysis, PAGES_PER_S, workload)
-    slots = Axis("slots (one connection and one request at a time each)", "counts")
+    sample = analysis.at_point(analysis.reference_point(workload) or "")
+    trial = next(iter(sample.values()))[0]
+    slots, delay_s = stats.number_param(trial, "slots"), mean_delay_s(str(trial.params["delay"]))
+    drawn = {x: p.y.median for x, line in lines.items() for p in line if p.x == slots}
+    here = [c for c in analysis.compare(PAGES_PER_S) if c.point == trial.point]
+    verb = "crawl" if workload == WITHOUT else "fetch"
+    head = stated(here, drawn, lambda found: _rates(found, verb, point_words(trial)))
+    why = interval_of(head) if head else silence(analysis, PAGES_PER_S, workload)
+    axis = Axis("slots (one connection and one request at a time each)", "counts")
+    ends = sorted({point.x for line in lines.values() for point in line})
+    most = [calculated(n, n / delay_s) for n in ends] if delay_s else []
+    plot = Plot(
+        lines,
+        axis,
+        Axis("", "values"),
+        "pages per second",
+        dotted={LITTLE: most} if most else {},
+    )
     return Figure(
         name=workload,
         title=title,
-        headline=sentence(shown.text) if shown else None,
+        headline=head.text if head else None,
         subtitle=f"{what}; {blocks_words(point.y for line in lines.values() for point in line)}",
-        data=Lines([Plot(lines, slots, Axis("", "values"), "pages per second")]),
-        notes=(why,) if why else (),
+        data=Lines([plot]),
+        notes=(*([f"Dotted: {LITTLE}, the most that anything can fetch."] if most else []),)
+        + ((why,) if why else ()),
     )
+
+
+def _rates(found: Comparison, verb: str, where: str) -> str:
+    """Both values, the larger first."""
+    more = upright(found)
+    label, base = map(count, more.medians)
+    said = says(more.label, verb)
+    return f"At {where} {said} {label} pages/s and {prose(more.base)} {base} pages/s"

@@ -33,14 +33,14 @@ from bench.text import count, listing, plural
 GLANCE: Final = "glance"
 """The chart of the first screen."""
 
-MOST: Final = 12
+MOST: Final = 10
 """Charts that every reader sees; the others are folded."""
 
 FIRST: Final = (
-    *("cpu", "receive", "memory", "tls-memory", "waiting", "churn", "tls-pages"),
-    *("hockey-stick", "mixed", "timeouts", "processors", "variants"),
+    *("glance", "throughput", "cpu", "memory", "c10k", "tls-memory", "spectrum"),
+    *("hockey-stick", "mixed", "against-asyncio"),
 )
-"""These, where they were drawn; otherwise the first."""
+"""These, in this order, where they were drawn; otherwise the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def page(
         pictures=pictures,
         folder=folder,
         glance=next((each for each in drawn if each.name == GLANCE), None),
-        figures=[each for each in drawn if each.name in first and each.name != GLANCE],
+        figures=[x for name in first for x in drawn if x.name == name and name != GLANCE],
         aside=[each for each in drawn if each.name not in first],
         skipped=[chart for chart in charts if chart.skipped],
         sections=sections,
@@ -131,7 +131,7 @@ MOST_VOID: Final = 0.05
 
 def shown_first(drawn: Sequence[str]) -> list[str]:
     """The charts that every reader sees."""
-    return ([name for name in drawn if name in FIRST] or [*drawn])[:MOST]
+    return ([name for name in FIRST if name in drawn] or [*drawn])[:MOST]
 
 
 @dataclass(frozen=True, slots=True)

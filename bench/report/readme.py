@@ -5,14 +5,11 @@ from __future__ import annotations
 import textwrap
 from html import escape
 from pathlib import Path
-from typing import Final
 
 from bench.analysis.analysis import Analysis
 from bench.report import summary
 from bench.report.charts import file_name, story
-
-SHOWN: Final = 6
-"""Charts in the gallery: the first ones of the story."""
+from bench.report.page import shown_first
 
 NAME = "gallery"
 """Of the generated part of a Markdown file."""
@@ -21,22 +18,20 @@ DOUBTS = "pairs"
 
 
 def markdown(analysis: Analysis, charts: str, folder: Path) -> str:
-    """Pictures in light and dark, two in a row.
+    """Pictures, two in a row.
 
     ``charts`` is the address of the campaign's charts and ``folder`` where they lie:
     only what was drawn is shown.
     """
-    pictures = [
-        (f"{charts}/{light}", f"{charts}/{dark}", escape(f"Chart: {design.headline}"))
-        for name, design in story(analysis).items()
-        for light, dark in [(file_name(name, "svg", "light"), file_name(name, "svg", "dark"))]
-        if (folder / light).is_file()
-    ][:SHOWN]
-    width = "100%" if len(pictures) == 1 else "49%"
+    told = story(analysis)
+    drawn = [name for name in told if (folder / file_name(name, "svg", "light")).is_file()]
+    shown = shown_first(drawn)
+    width = "100%" if len(shown) == 1 else "49%"
     return "\n".join(
-        f'<a href="{light}"><picture><source media="(prefers-color-scheme: dark)" srcset="{dark}">'
-        f'<img src="{light}" width="{width}" alt="{alt}"></picture></a>'
-        for light, dark, alt in pictures
+        f'<a href="{address}"><img src="{address}" width="{width}" '
+        f'alt="{escape(f"Chart: {told[name].headline}")}"></a>'
+        for name in shown
+        for address in [f"{charts}/{file_name(name, 'svg', 'light')}"]
     )
 
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import median
 from typing import Final
 
-from bench.analysis.stats import Spread
 from bench.show import cells
 from bench.show.figures import (
     Axis,
+    Bar,
     Bars,
     Cloud,
     Data,
@@ -20,7 +20,6 @@ from bench.show.figures import (
     Lines,
     Plot,
     Stack,
-    Stacked,
     Unit,
 )
 from bench.show.words import is_stack
@@ -31,11 +30,11 @@ MOST: Final = 8
 """Labels of a kind that are named, and points of a line: a longer list says less."""
 
 SCALES: Final[dict[str, Callable[[float], str]]] = {
-    **{"times": duration, "counts": count},
+    **{"times": duration, "counts": count, "shares": "{:.0%}".format},
     **{"ratios": "{:.2f}".format, "nines": lambda nines: f"p{100 - 100 * 10**-nines:.3g}"},
 }
 KINDS: Final[dict[type, str]] = {
-    **{Bars: "Bar chart", Stacked: "Stacked bar chart", Dots: "Dot chart"},
+    **{Bars: "Bar chart", Dots: "Dot chart"},
     **{Lines: "Line chart", Forest: "Bar chart", Cloud: "Scatter chart"},
 }
 
@@ -70,20 +69,12 @@ def _panels(data: Data) -> Iterator[tuple[str, dict[str, str]]]:
     match data:
         case Bars():
             both = f" ({data.faint}, then {data.strong})" if data.faint else ""
-            for bars in data.panels:
+            for panel in data.panels:
                 yield (
-                    bars.axis + both * any(len(row) > 1 for row in bars.rows.values()),
-                    {label: _spreads(row, bars.unit) for label, row in bars.rows.items()},
-                )
-        case Stacked():
-            for stacked in data.panels:
-                unit = stacked.unit
-                rows = stacked.rows.items()
-                yield (
-                    stacked.axis,
+                    panel.axis + both * any(len(row) > 1 for row in panel.rows.values()),
                     {
-                        label: ", then ".join(_stack(one, unit) for one in row if one.parts)
-                        for label, row in rows
+                        label: panel.said.get(label) or _bars(row, panel.unit)
+                        for label, row in panel.rows.items()
                     },
                 )
         case Lines():
@@ -115,8 +106,13 @@ def _panels(data: Data) -> Iterator[tuple[str, dict[str, str]]]:
             )
 
 
-def _spreads(spreads: Sequence[Spread | None], unit: Unit) -> str:
-    return ", ".join(unit.words(spread.median) for spread in spreads if spread)
+def _bars(row: Sequence[Bar], unit: Unit) -> str:
+    said = [
+        _stack(bar, unit) if isinstance(bar, Stack) else unit.words(bar.median)
+        for bar in row
+        if bar and not (isinstance(bar, Stack) and not bar.parts)
+    ]
+    return (", then " if any(isinstance(bar, Stack) for bar in row) else ", ").join(said)
 
 
 def _stack(stack: Stack, unit: Unit) -> str:
@@ -125,14 +121,19 @@ def _stack(stack: Stack, unit: Unit) -> str:
         for part, value in stack.parts.items()
         if value > stack.total / 100
     ]
-    return f"{unit.words(stack.total)} ({', '.join(parts)})"
+    name = f"{stack.name} " if stack.name else ""
+    return f"{name}{unit.words(stack.total)} ({', '.join(parts)})"
 
 
 def _line(plot: Plot, label: str, line: Line) -> str:
     if label in plot.marks:
         line = [plot.marks[label]]
     points = line if len(line) <= MOST else line[-1:]
-    return ", ".join(f"{_on(plot.y, p.y.median)} at {_on(plot.x, p.x)}" for p in points)
+    said = [f"{_on(plot.y, p.y.median)} at {_on(plot.x, p.x)}" for p in points]
+    if label in plot.dashed:
+        end = plot.dashed[label][-1]
+        said.append(f"{_on(plot.y, end.y.median)} at {_on(plot.x, end.x)} if it goes on")
+    return ", ".join(said)
 
 
 def _on(axis: Axis, value: float) -> str:

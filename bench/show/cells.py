@@ -70,8 +70,8 @@ def ratio(found: Ratio | None, *, base: bool = False) -> str:
     if found.low is None or found.high is None:
         return f"{found.value:.2f}"
     text = f"{found.value:.2f} [{found.low:.2f}–{found.high:.2f}]"
-    median = f"{found.median:.2f}"
-    return f"{text}, median {median}" if found.skewed and text[: len(median)] != median else text
+    median = f"{found.median:.2f}" if found.skewed else text
+    return text if text.startswith(median) else f"{text}, median {median}"
 
 
 def change(found: Ratio | None) -> str:

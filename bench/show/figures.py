@@ -22,25 +22,6 @@ class Unit:
     ticks: Callable[[float], str]
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """One axis of bars: for each label one bar, or two, the first of them faint."""
-
-    axis: str
-    rows: Mapping[str, Sequence[Spread | None]]
-    unit: Unit
-    hollow: Collection[str] = ()  # labels that something else limited
-
-
-@dataclass(frozen=True, slots=True)
-class Bars:
-    """Horizontal bars with their ranges, in one panel or several."""
-
-    panels: Sequence[Panel]
-    faint: str = ""  # what the faint bars are, and the others; empty without faint ones
-    strong: str = ""
-
-
 Colour = Literal["blue", "sky", "red", "yellow", "pink", "grey", "faint", "own"]
 """Of a part of a bar; ``own`` is the colour of the backend."""
 
@@ -52,27 +33,45 @@ class Stack:
     parts: Mapping[str, float]
     interval: tuple[float, float] | None = None  # of their sum
     hatched: Sequence[str] = ()  # parts that were calculated, not read
+    name: str = ""  # before its value, where a label has two
 
     @property
     def total(self) -> float:
         return sum(self.parts.values())
 
 
+Bar = Spread | Stack | None
+
+
 @dataclass(frozen=True, slots=True)
-class StackedPanel:
-    """One axis of stacked bars: for each label one bar, or two, one below the other."""
+class Panel:
+    """One axis: for each label one bar, or two, the first of them faint unless it has parts."""
 
     axis: str
-    rows: Mapping[str, Sequence[Stack]]
+    rows: Mapping[str, Sequence[Bar]]
     unit: Unit
+    hollow: Collection[str] = ()  # labels that something else limited
+    dots: bool = False  # marks instead of bars, on an axis that may be logarithmic
+    around: float | None = None  # of marks that are ratios: half of the noise floor's band, in logs
+    said: Mapping[str, str] = field(default_factory=dict)  # in place of the value
+
+    @property
+    def values(self) -> dict[str, list[float]]:
+        """What is drawn for each label: medians, and sums of parts."""
+        return {
+            label: [bar.total if isinstance(bar, Stack) else bar.median for bar in row if bar]
+            for label, row in self.rows.items()
+        }
 
 
 @dataclass(frozen=True, slots=True)
-class Stacked:
-    """Horizontal bars of several parts."""
+class Bars:
+    """Horizontal bars or marks with their ranges, in one panel or several."""
 
-    parts: Mapping[str, Colour]  # in the order of the bars and of the key
-    panels: Sequence[StackedPanel]
+    panels: Sequence[Panel]
+    faint: str = ""  # what the faint bars are, and the others; empty without faint ones
+    strong: str = ""
+    parts: Mapping[str, Colour] = field(default_factory=dict)  # in the order of bars and key
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +81,11 @@ class Point:
     x: float
     y: Spread
     hollow: bool = False
+
+
+def calculated(x: float, value: float) -> Point:
+    """A point that no trial is behind."""
+    return Point(x, Spread(value, value, value, 0))
 
 
 Line = Sequence[Point]
@@ -96,7 +100,7 @@ class Axis:
     """
 
     label: str
-    scale: Literal["linear", "values", "counts", "times", "ratios", "nines"] = "linear"
+    scale: Literal["linear", "values", "counts", "times", "ratios", "nines", "shares"] = "linear"
     words: Callable[[float], str] = number
 
 
@@ -109,8 +113,11 @@ class Plot:
     y: Axis
     title: str = ""
     dotted: Mapping[str, Line] = field(default_factory=dict)  # thin, without ranges
+    dashed: Mapping[str, Line] = field(default_factory=dict)  # calculated; dashed beyond the last
+    hairs: Mapping[str, Sequence[Line]] = field(default_factory=dict)  # a hairline for each block
     marks: Mapping[str, Point] = field(default_factory=dict)  # in place of one mark per point
     shade: tuple[float | None, float] | None = None  # from where to where, None: the left end
+    beyond: tuple[float, str] | None = None  # from where on there is no value, and why
 
     @property
     def spreads(self) -> list[Spread]:
@@ -127,6 +134,7 @@ class Lines:
     plots: Sequence[Plot]
     columns: int = 1
     ranges: Literal["bars", "shades"] = "bars"
+    told: bool = False  # names at the ends of lines have the last value with them
 
     @property
     def points(self) -> Iterator[Point]:
@@ -202,7 +210,7 @@ class Cloud:
     line: tuple[float, float]
 
 
-Data = Bars | Cloud | Dots | Forest | Lines | Stacked
+Data = Bars | Cloud | Dots | Forest | Lines
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,8 @@ def named(label: str) -> str:
     parsed = Label.parse(label)
     if parsed.mode == "tls":
         return f"{parsed.backend} over TLS"
+    if parsed.asleep:
+        return f"{parsed.backend}, server asleep"
     return f"{label} (stack)" if is_stack(label) else label
 
 

@@ -91,6 +91,10 @@ MORE_OPENED: Final = 0.01
 """Backends may differ by so many connections for each page: opening one costs as much as five."""
 
 
+MANY_ROUNDS: Final = 4
+"""Pages for each slot, from which on every slot surely has one."""
+
+
 @dataclass(frozen=True, slots=True)
 class EqualWork:
     """Which points the server's ledger covers, and who did other work there."""
@@ -106,7 +110,9 @@ def equal_work(records: Records) -> EqualWork:
     No backend may request a page twice, or open many more or fewer connections than the others.
     How many requests are in flight, and how many a connection carries, is not judged: that is what
     a model makes of its slots. A backend that declares a limit below the number of slots is left
-    out at that point. So are points with modes, because each mode opens its own number.
+    out at that point. So are points with modes, because each mode opens its own number. Where there
+    is a page or two for each slot, or a schedule, how many slots get one is the model's as well:
+    there nobody may open more connections than it has slots.
     """
     most = {rung.name: rung.most for rung in records.campaign.rungs if rung.most}
     groups: dict[str, dict[str, list[TrialRecord]]] = defaultdict(lambda: defaultdict(list))
@@ -119,10 +125,19 @@ def equal_work(records: Records) -> EqualWork:
     for point, labels in groups.items():
         opened = {label: _median_opened(trials) for label, trials in labels.items()}
         usual = float(np.median(list(opened.values())))
+        slots = max(number_param(t, "slots") or 0.0 for mine in labels.values() for t in mine)
+        pages = min(t.pages or 0 for mine in labels.values() for t in mine)
+        sparse = pages < MANY_ROUNDS * slots or any(
+            t.response_time for ts in labels.values() for t in ts
+        )
         for label, trials in labels.items():
             if any(trial.ledger and trial.ledger.repeated for trial in trials):
                 unequal[point, label] = "requested a page twice"
-            elif abs(opened[label] - usual) > MORE_OPENED * min(
+            elif sparse and opened[label] > slots + MORE_OPENED * pages:
+                unequal[point, label] = (
+                    f"opened {opened[label]:.0f} connections for {slots:.0f} slots"
+                )
+            elif not sparse and abs(opened[label] - usual) > MORE_OPENED * min(
                 trial.pages or 0 for trial in trials
             ):
                 others = f"{usual:.0f} of the others"

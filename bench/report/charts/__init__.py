@@ -6,6 +6,7 @@ drawing of its own makes a :class:`Design`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,11 +21,13 @@ from bench.report.charts import kinds
 from bench.report.charts.look import Format, Look, Shape, style
 from bench.report.charts.slide import Position, Slide
 from bench.show.alt import alt, labels_of
-from bench.show.figures import Bars, Figure
+from bench.show.figures import Figure
+from bench.show.rules import alone, contradiction, says_something
 from bench.show.words import footer
 
 HOLLOW: Final = "Hollow: limited by the fixture server, so the crawler may be faster."
-WITHOUT_TIMES: Final = frozenset({"memory", "tls-memory", "processors"})
+ALONE: Final = "Pale, or hollow with a thin edge: a single trial."
+WITHOUT_TIMES: Final = frozenset({"memory", "c10k", "tls-memory", "processors", "mixed"})
 """Charts that need no word about processors: their quantity, or they have words of their own."""
 
 
@@ -140,29 +143,42 @@ def render_all(
 
 
 def story(analysis: Analysis) -> dict[str, Design]:
-    """The charts that a campaign has: those of the questions that it answers, in order."""
+    """The charts that a campaign has: those of the questions that it answers, in order.
+
+    A picture without two values to compare is not drawn.
+    """
     return {
         figure.name: placed(designed(figure), analysis, labels_of(figure.data))
         for _, answer in answers(analysis)
         for figure in answer.figures
-        if not (isinstance(figure.data, Bars) and not figure.data.panels)
+        if says_something(figure.data)
     }
 
 
 def placed(design: Design, analysis: Analysis, drawn: Collection[str]) -> Design:
     """The chart, with a note on how many processors threads had, if it shows their times."""
     places = analysis.places
-    if design.name in WITHOUT_TIMES or places is None or not {*places.labels} & {*drawn}:
+    here = [label for label in places.labels if label in drawn] if places else []
+    if design.name in WITHOUT_TIMES or places is None or not here:
         return design
-    return replace(design, notes=(*design.notes, places.brief))
+    return replace(design, notes=(*design.notes, replace(places, labels=tuple(here)).brief))
 
 
 def designed(figure: Figure) -> Design:
-    """How a question's figure is drawn."""
+    """How a question's figure is drawn; without a headline that its picture does not show.
+
+    In a chart a backend has one name, that of its axis.
+    """
+    headline = figure.headline
+    if headline and contradiction(headline, figure.data, figure.title):
+        headline = None
     return Design(
-        *(figure.name, figure.title, figure.headline, figure.subtitle),
+        figure.name,
+        figure.title,
+        re.sub("async/await", "async_await", headline, flags=re.IGNORECASE) if headline else None,
+        figure.subtitle,
         figure.told or alt(figure.title, figure.data),
         partial(kinds.draw, figure.data),
-        figure.notes,
+        (*figure.notes, *[ALONE] * alone(figure.data)),
         figure.hollow,
     )

@@ -69,7 +69,10 @@ def time_axis(axes: Axes, values: Sequence[float]) -> None:
     steps: tuple[float, ...] = (1,)
     for most, more in ((2.6, (1, 3)), (1.6, (1, 2, 5)), (0.7, (1, 1.5, 2, 3, 5, 7))):
         steps = more if decades < most else steps
-    log_axis(axes, (low, high), round_numbers(low, high, steps), duration_tick)
+    ticks = round_numbers(low, high, steps)
+    # One at the very end would lie on a label of the other axis.
+    clear = low * (high / low) ** 0.05
+    log_axis(axes, (low, high), [tick for tick in ticks if tick > clear], duration_tick)
 
 
 PERCENTILES = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999)
@@ -111,17 +114,26 @@ def ratio_ticks(low: float, high: float, most: int) -> list[float]:
 # --- what several kinds of figures draw alike ---
 
 
+LIMITED, ALONE = 2.4, 1.2
+"""Edges of hollow marks, in points: what the server limited, and a single trial."""
+
+
+def edge(*, limited: bool, count: int) -> float:
+    """The edge of a mark; 0 where it is filled."""
+    return LIMITED if limited else ALONE if count == 1 else 0.0
+
+
 def markers(
     axes: Axes,
     identity: Identity,
     x: Sequence[float],
     y: Sequence[float],
-    hollow: Sequence[bool],
+    edges: Sequence[float],
     background: str,
     size: float = 10.0,
 ) -> None:
-    """Markers of a line, hollow where the server was the limit."""
-    for a, b, empty in zip(x, y, hollow, strict=True):
+    """Markers of a line, hollow where they have an edge."""
+    for a, b, width in zip(x, y, edges, strict=True):
         axes.plot(
             [a],
             [b],
@@ -129,9 +141,9 @@ def markers(
             marker=identity.marker,
             # Variants may be many: theirs are smaller.
             markersize=size if identity.width > 2 else 0.7 * size,
-            markerfacecolor=background if empty else identity.colour,
+            markerfacecolor=background if width else identity.colour,
             markeredgecolor=identity.colour,
-            markeredgewidth=2.4 if empty else 0.0,
+            markeredgewidth=width,
             zorder=identity.order + 1,
             clip_on=False,
         )
@@ -154,18 +166,30 @@ def bar_rows(slide: Slide, axes: Axes, names: Sequence[str], size: float) -> Non
 
 
 def bar_label(
-    axes: Axes, text: str, x: float, place: float, size: float, *, bold: bool = False
+    axes: Axes,
+    text: str,
+    x: float,
+    place: float,
+    size: float,
+    *,
+    bold: bool = False,
+    below: bool = False,
 ) -> None:
-    """The figure of a bar, right of its end."""
-    axes.annotate(
+    """The figure of a bar, right of its end, or in the middle below a mark."""
+    found = axes.annotate(
         text,
-        (x, place),
-        xytext=(10, 0),
+        (0.5, place) if below else (x, place),
+        xycoords=("axes fraction", "data") if below else "data",
+        xytext=(0, 0) if below else (10, 0),
         textcoords="offset points",
         va="center",
+        ha="center" if below else "left",
         fontsize=size,
         fontweight="bold" if bold else "normal",
+        zorder=6,
     )
+    if below:  # what lies behind it must not cross the letters
+        found.set_bbox({"facecolor": axes.get_facecolor(), "pad": 1.5, "linewidth": 0})
 
 
 def bar_range(axes: Axes, low: float, high: float, place: float, colour: str) -> None:

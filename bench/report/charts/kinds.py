@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from statistics import median
 from typing import Final
 
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 
+from bench.analysis.stats import Spread
 from bench.controls import CONTROLS
 from bench.palette import mix
 from bench.report.charts.axes import (
@@ -16,10 +19,13 @@ from bench.report.charts.axes import (
     bar_label,
     bar_range,
     bar_rows,
+    edge,
     log_axis,
     markers,
     nines_axis,
     ratio_axis,
+    ratio_ticks,
+    round_numbers,
     time_axis,
     value_axis,
 )
@@ -43,69 +49,17 @@ from bench.show.figures import (
     Plot,
     Point,
     Stack,
-    Stacked,
-    StackedPanel,
     Unit,
 )
+from bench.show.words import named
 from bench.text import count
 from crawlers.registry import MODELS
 
-# --- bars: one or two for each label, with their ranges, in one panel or several ---
+# --- bars: one or two for each label, plain, of parts, or as marks; in one panel or several ---
 
 ALONE: Final = ((0.0, 0.62),)
 PAIRED: Final = ((-0.2, 0.36), (0.2, 0.36))
-"""Place within a row and height: of a single bar, and of a faint one above another."""
-
-
-def draw_bars(bars: Bars, slide: Slide) -> None:
-    """Panels side by side."""
-    palette = slide.palette
-    if bars.faint:
-        faint = mix(palette.muted, palette.background, 0.45)
-        slide.swatches([(bars.faint, faint, ""), (bars.strong, palette.ink, "")])
-    number = len(bars.panels)
-    axes = slide.panels(number)
-    most = max(len(panel.rows) for panel in bars.panels)
-    each = max(len(spreads) for panel in bars.panels for spreads in panel.rows.values())
-    size = slide.label_size(each * most, 15.0)
-    for one, panel in zip(axes, bars.panels, strict=True):
-        _bars_panel(slide, one, panel, size)
-        if number > 1 and one.get_xscale() == "linear":
-            # In a part of a slide six ticks touch.
-            one.locator_params(axis="x", nbins=max(2, 6 - number))
-
-
-def _bars_panel(slide: Slide, axes: Axes, panel: Panel, size: float) -> None:
-    palette, most = slide.palette, 0.0
-    for place, (label, spreads) in enumerate(panel.rows.items()):
-        colour = palette.ink if label in CONTROLS else slide.look.of(label).colour
-        places = ALONE if len(spreads) == 1 else PAIRED
-        for number, (spread, (shift, height)) in enumerate(zip(spreads, places, strict=True)):
-            if spread is None:
-                continue
-            last = number == len(spreads) - 1
-            fill = colour if last else mix(palette.muted, palette.background, 0.45)
-            hollow = label in panel.hollow
-            axes.barh(
-                place + shift,
-                spread.median,
-                height=height,
-                color=palette.background if hollow else fill,
-                edgecolor=fill,
-                linewidth=2.0 * hollow,
-                zorder=2,
-            )
-            if spread.count > 1:
-                bar_range(axes, spread.low, spread.high, place + shift, palette.ink)
-            text = panel.unit.words(spread.median)
-            bar_label(axes, text, spread.high, place + shift, size, bold=last)
-            most = max(most, spread.high)
-    value_axis(axes, [most * 1.2], axis="x", words=panel.unit.ticks)
-    bar_rows(slide, axes, list(panel.rows), size)
-    axes.set_xlabel(panel.axis)
-
-
-# --- stacked bars: what a quantity is made of, one or two bars for each label ---
+"""Place within a row and height: of a single bar, and of one above another."""
 
 HATCH: Final = "//"
 """Marks a part that is calculated, not read."""
@@ -122,27 +76,57 @@ COLOURS: Final = {
 }
 """One colour per part, and none that a backend has: these charts compare the parts."""
 
+PALE: Final = 0.6
+"""How much background is in the bar of a single trial."""
 
-def draw_stacked(figure: Stacked, slide: Slide) -> None:
-    """Panels side by side."""
-    stacks = [s for panel in figure.panels for row in panel.rows.values() for s in row]
-    hatched = {part for stack in stacks for part in stack.hatched}
-    slide.swatches(
-        [
-            (
-                f"{part} (calculated)" if part in hatched else part,
-                _colour(slide, colour),
-                HATCH * (part in hatched),
-            )
-            for part, colour in figure.parts.items()
-            if any(stack.parts.get(part, 0.0) > 0 for stack in stacks)
-        ]
-    )
-    axes = slide.panels(len(figure.panels))
-    most = max(sum(map(len, panel.rows.values())) for panel in figure.panels)
+
+def draw_bars(bars: Bars, slide: Slide) -> None:
+    """Panels side by side; those with the rows of the first have no names of their own."""
+    if bars.faint:
+        slide.swatches([(bars.faint, _faint(slide), ""), (bars.strong, slide.palette.ink, "")])
+    if bars.parts:
+        slide.swatches(_key(bars, slide))
+    first, most = bars.panels[0], max(_height(panel) for panel in bars.panels)
     size = slide.label_size(most, 15.0)
-    for one, panel in zip(axes, figure.panels, strict=True):
-        _stacked_panel(slide, one, panel, figure, size)
+    named = [panel is first or [*panel.rows] != [*first.rows] for panel in bars.panels]
+    axes = slide.panels(len(bars.panels))
+    rooms = [
+        slide.label_room(panel.rows, size) * name
+        for panel, name in zip(bars.panels, named, strict=True)
+    ]
+    width = (slide.room - sum(rooms)) / len(bars.panels)
+    for one, panel, name in zip(axes, bars.panels, named, strict=True):
+        _panel(slide, one, panel, bars, size, width)
+        bar_rows(slide, one, list(panel.rows), size)
+        one.set_xlabel(panel.axis, fontsize=15 if len(axes) < 3 else 13)
+        one.tick_params(axis="y", labelleft=name)
+        if len(bars.panels) > 1 and one.get_xscale() == "linear" and panel.around is None:
+            # In a part of a slide six ticks touch.
+            one.locator_params(axis="x", nbins=max(2, 6 - len(bars.panels)))
+
+
+def _height(panel: Panel) -> int:
+    """Bars below each other, those of a row included."""
+    return len(panel.rows) * max(map(len, panel.rows.values()), default=0)
+
+
+def _faint(slide: Slide) -> str:
+    return mix(slide.palette.muted, slide.palette.background, 0.45)
+
+
+def _key(bars: Bars, slide: Slide) -> list[tuple[str, str, str]]:
+    rows = [row for panel in bars.panels for row in panel.rows.values()]
+    stacks = [bar for row in rows for bar in row if isinstance(bar, Stack)]
+    hatched = {part for stack in stacks for part in stack.hatched}
+    return [
+        (
+            f"{part} (calculated)" if part in hatched else part,
+            _colour(slide, colour),
+            HATCH * (part in hatched),
+        )
+        for part, colour in bars.parts.items()
+        if any(stack.parts.get(part, 0.0) > 0 for stack in stacks)
+    ]
 
 
 def _colour(slide: Slide, colour: Colour, label: str = "") -> str:
@@ -154,45 +138,121 @@ def _colour(slide: Slide, colour: Colour, label: str = "") -> str:
     return COLOURS[slide.look.theme][colour]
 
 
-def _stacked_panel(
-    slide: Slide, axes: Axes, panel: StackedPanel, figure: Stacked, size: float
-) -> None:
-    most = 0.0
-    for place, (label, stacks) in enumerate(panel.rows.items()):
-        places = ALONE if len(stacks) == 1 else PAIRED
-        for stack, (shift, height) in zip(stacks, places, strict=True):
-            left = 0.0
-            for part, colour in figure.parts.items():
-                value = max(stack.parts.get(part, 0.0), 0.0)
-                axes.barh(
-                    place + shift,
-                    value,
-                    left=left,
-                    height=height,
-                    color=_colour(slide, colour, label),
-                    hatch=HATCH if part in stack.hatched else None,
-                    edgecolor=slide.palette.background,
-                    linewidth=0,
-                    zorder=2,
-                )
-                left += value
-            if stack.parts:
-                most = max(most, _end(slide, axes, panel, stack, place + shift, size))
-    value_axis(axes, [most * 1.2], axis="x", words=panel.unit.ticks)
-    bar_rows(slide, axes, list(panel.rows), size)
-    axes.set_xlabel(panel.axis)
+def _panel(slide: Slide, axes: Axes, panel: Panel, bars: Bars, size: float, width: float) -> None:
+    """The bars of a panel, their ranges and figures, and the scale that has room for these."""
+    ends: dict[str, float] = {}
+    figures: list[tuple[str, float, float, bool]] = []
+    for place, (label, row) in enumerate(panel.rows.items()):
+        for number, (bar, (shift, height)) in enumerate(
+            zip(row, ALONE if len(row) == 1 else PAIRED, strict=True)
+        ):
+            if bar is None or (isinstance(bar, Stack) and not bar.parts):
+                continue
+            strong, at = number == len(row) - 1 or isinstance(bar, Stack), place + shift
+            if isinstance(bar, Stack):
+                end = _stack(slide, axes, bars, bar, label, at, height)
+            elif panel.dots:
+                end = _dot(slide, axes, bar, label, at, hollow=label in panel.hollow)
+            else:
+                end = _bar(slide, axes, panel, bar, label, at, height, strong=strong)
+            value = bar.total if isinstance(bar, Stack) else bar.median
+            name = f"{bar.name} " if isinstance(bar, Stack) and bar.name else ""
+            figures.append(
+                (panel.said.get(label) or name + panel.unit.words(value), end, at, strong)
+            )
+            ends[label] = max(end, ends.get(label, 0.0))
+    room = max((measure(text, size, "bold") for text, *_ in figures), default=0.0) + 22.0
+    _scale(axes, panel, ends, min(0.62, room / width), slide.palette.band)
+    for text, end, at, strong in figures:
+        if panel.around is None:
+            bar_label(axes, text, end, at, size, bold=strong)
+        else:  # words below a ratio: the axis goes on to the right
+            bar_label(axes, text, 1.0, at + 0.3, size, below=True)
 
 
-def _end(
-    slide: Slide, axes: Axes, panel: StackedPanel, stack: Stack, place: float, size: float
+def _scale(axes: Axes, panel: Panel, ends: Mapping[str, float], share: float, band: str) -> None:
+    """An axis on which the figures take this share of the panel, right of the longest bar."""
+    most = max(ends.values(), default=1.0)
+    lows = [bar.low for row in panel.rows.values() for bar in row if isinstance(bar, Spread)]
+    if panel.around is not None:
+        low, high = min([*lows, 0.9]) / 1.1, max(most, 1.1) * 1.1
+        axes.axvline(1.0, color=axes.xaxis.label.get_color(), linewidth=1.4, zorder=1)
+        floor = math.exp(panel.around)
+        axes.axvspan(1 / floor, floor, color=band, zorder=0)
+        log_axis(axes, (low, high), ratio_ticks(low, high, 3), "{:g}×".format, "x")
+    elif panel.dots and lows and most > LOG_FROM * min(lows) > 0:
+        low = min(lows) / 1.35
+        high = low * (most / low) ** (1 / (1 - share))
+        ticks = [tick for tick in round_numbers(low, most, (1, 3)) if tick <= most]
+        log_axis(axes, (low, high), ticks, panel.unit.ticks, "x")
+    else:
+        value_axis(axes, [most / (1 - share)], axis="x", words=panel.unit.ticks)
+
+
+LOG_FROM: Final = 8.0
+"""Marks that differ by more than this factor lie on a logarithmic axis."""
+
+
+def _bar(
+    slide: Slide,
+    axes: Axes,
+    panel: Panel,
+    bar: Spread,
+    label: str,
+    at: float,
+    height: float,
+    *,
+    strong: bool,
 ) -> float:
-    """The interval and the figure of a bar; returns how far they reach."""
-    edge = stack.total
-    if stack.interval:
-        bar_range(axes, *stack.interval, place, slide.palette.ink)
-        edge = max(edge, stack.interval[1])
-    bar_label(axes, panel.unit.words(stack.total), edge, place, size, bold=True)
-    return edge
+    palette = slide.palette
+    own = palette.ink if label in CONTROLS else slide.look.of(label).colour
+    fill, hollow = own if strong else _faint(slide), label in panel.hollow
+    inside = mix(fill, palette.background, PALE) if bar.count == 1 else fill
+    axes.barh(
+        at,
+        bar.median,
+        height=height,
+        color=palette.background if hollow else inside,
+        edgecolor=fill,
+        linewidth=2.0 * hollow or 1.0 * (bar.count == 1),
+        zorder=2,
+    )
+    if bar.count > 1:
+        bar_range(axes, bar.low, bar.high, at, palette.ink)
+    return bar.high
+
+
+def _dot(slide: Slide, axes: Axes, bar: Spread, label: str, at: float, *, hollow: bool) -> float:
+    look = slide.look.of(label)
+    if bar.count > 1:
+        axes.plot([bar.low, bar.high], [at, at], color=look.colour, linewidth=3.0, alpha=0.6)
+    edges = [edge(limited=hollow, count=bar.count)]
+    markers(axes, look, [bar.median], [at], edges, slide.palette.background, 12.0)
+    return bar.high
+
+
+def _stack(
+    slide: Slide, axes: Axes, bars: Bars, stack: Stack, label: str, at: float, height: float
+) -> float:
+    left = 0.0
+    for part, colour in bars.parts.items():
+        value = stack.parts.get(part, 0.0)
+        axes.barh(
+            at,
+            value,
+            left=left,
+            height=height,
+            color=_colour(slide, colour, label),
+            hatch=HATCH if part in stack.hatched else None,
+            edgecolor=slide.palette.background,
+            linewidth=0,
+            zorder=2,
+        )
+        left += value
+    if stack.interval is None:
+        return stack.total
+    bar_range(axes, *stack.interval, at, slide.palette.ink)
+    return max(stack.total, stack.interval[1])
 
 
 # --- dots with their intervals, in groups side by side, in one panel or in several ---
@@ -225,13 +285,15 @@ def _dots_panel(slide: Slide, axes: Axes, panel: DotPanel, dots: Dots) -> None:
     if panel.ratios:
         ends = [v for dot in found for v in (dot.value, dot.low, dot.high) if v]
         axes.axhline(1.0, color=slide.palette.muted, linewidth=1.3, zorder=1)
-        ratio_axis(axes, min([*ends, 0.9]) / 1.04, max([*ends, 1.1]) * 1.04, 5)
+        ratio_axis(axes, min([*ends, 0.9]) / 1.04, max([*ends, 1.1]) * 1.04, 4)
     else:
         tops = [v for dot in found if (v := dot.high or dot.value) is not None]
         value_axis(axes, tops, words=panel.ticks)
     axes.set_xlim(-1, start - 1)
     axes.set_xticks(ticks, [group.name for group in panel.groups])
-    axes.tick_params(axis="x", labelcolor=slide.palette.ink, labelsize=13)
+    names = sum(measure(group.name, 13) + 10 for group in panel.groups)
+    size = max(9.6, 13 * min(1.0, 0.86 * slide.room / dots.columns / names))
+    axes.tick_params(axis="x", labelcolor=slide.palette.ink, labelsize=size)
     axes.set_title(panel.title, fontweight="bold")
 
 
@@ -244,7 +306,7 @@ def _dots(slide: Slide, axes: Axes, group: DotGroup, start: float) -> None:
             axes.plot(
                 [x, x], [dot.low, dot.high], color=look.colour, linewidth=2.4, alpha=0.6, zorder=3
             )
-        markers(axes, look, [x], [dot.value], [False], slide.palette.background, 8.5)
+        markers(axes, look, [x], [dot.value], [0.0], slide.palette.background, 8.5)
 
 
 # --- lines: in one panel with the names at their ends, or in several with a key ---
@@ -255,7 +317,7 @@ def draw_lines(figure: Lines, slide: Slide) -> None:
     names = list(dict.fromkeys(label for plot in figure.plots for label in plot.lines))
     columns, alone = figure.columns, len(figure.plots) == 1
     size = slide.label_size(len(names))
-    room = slide.label_room(names, size) if alone else 0.0
+    room = slide.label_room(_told(figure, names), size) if alone else 0.0
     if not alone:
         slide.key(names)
     rows = len(figure.plots) // columns
@@ -263,10 +325,11 @@ def draw_lines(figure: Lines, slide: Slide) -> None:
     for place, (axes, plot) in enumerate(zip(panels, figure.plots, strict=True)):
         row, column = divmod(place, columns)
         small = columns > 1
-        ends = _lines(slide, axes, plot, names, figure.ranges, small=small)
+        ends = _lines(slide, axes, plot, names, figure, small=small)
         _x_axis(axes, plot.x, figure.plots[column::columns], small=small)
         _y_axis(slide, axes, plot, figure.plots[row * columns :][:columns])
         _shade(slide, axes, plot)
+        _beyond(slide, axes, plot)
         if row == rows - 1 and column == columns // 2:
             axes.set_xlabel(plot.x.label)
         if small:
@@ -279,34 +342,62 @@ def draw_lines(figure: Lines, slide: Slide) -> None:
             slide.label_ends(axes, ends, size)
 
 
+def _told(figure: Lines, names: Sequence[str]) -> list[str]:
+    """What stands at the ends of lines, roughly: as wide as that."""
+    if not figure.told:
+        return list(names)
+    (plot,) = figure.plots
+    values = [max(p.y.median for p in line) for line in plot.lines.values() if line]
+    longest = max(map(plot.y.words, values), key=len, default="")
+    return [f"{name} {longest}" for name in names]
+
+
 def _lines(
-    slide: Slide, axes: Axes, plot: Plot, names: Sequence[str], ranges: str, *, small: bool
+    slide: Slide, axes: Axes, plot: Plot, names: Sequence[str], figure: Lines, *, small: bool
 ) -> list[EndLabel]:
     # On an axis of counts all lines have points at the same places: moved a little apart,
     # their ranges do not hide each other.
     nudge = 0.0
     if plot.x.scale == "counts":
-        nudge = 0.05 if small else min(0.014, 0.1 / len(names))
+        nudge = 0.0 if plot.dashed else 0.05 if small else min(0.014, 0.1 / len(names))
     ends = []
     for label, points in plot.lines.items():
         look = slide.look.of(label)
         shift = 10 ** ((names.index(label) - (len(names) - 1) / 2) * nudge)
         xs, ys = [point.x * shift for point in points], [point.y.median for point in points]
-        if ranges == "shades":
+        for hair in plot.hairs.get(label, ()):
+            places = [p.x for p in hair], [p.y.median for p in hair]
+            axes.plot(*places, color=look.colour, linewidth=0.8, alpha=0.4, zorder=2)
+        if figure.ranges == "shades":
             low, high = [p.y.low for p in points], [p.y.high for p in points]
             axes.fill_between(xs, low, high, color=look.colour, alpha=0.18, linewidth=0)
-        else:
+        elif not plot.hairs:
             _ranges(axes, look, xs, points)
-        axes.plot(
-            xs, ys, color=look.colour, linewidth=look.width, linestyle=look.line, zorder=look.order
-        )
+        # A single trial is a mark, and no line leads to it.
+        for start, end in pairwise(range(len(points))):
+            if points[start].y.count > 1 and points[end].y.count > 1:
+                segment = xs[start : end + 1], ys[start : end + 1]
+                axes.plot(
+                    *segment,
+                    color=look.colour,
+                    linewidth=look.width,
+                    linestyle=look.line,
+                    zorder=look.order,
+                )
         background = slide.palette.background
         if not plot.marks:
-            hollow = [point.hollow for point in points]
-            markers(axes, look, xs, ys, hollow, background, 7.0 if small else 10.0)
+            edges = [edge(limited=point.hollow, count=point.y.count) for point in points]
+            markers(axes, look, xs, ys, edges, background, 7.0 if small else 10.0)
         elif label in plot.marks:
             _mark(axes, look, plot.marks[label], background)
-        ends.append(EndLabel(label, xs[-1], ys[-1], look.colour, look.width > 2))
+        if fitted := plot.dashed.get(label):
+            for one, other in pairwise(fitted):
+                how = "-" if other.x <= points[-1].x else (0, (4, 3))
+                ends_of = [one.x, other.x], [one.y.median, other.y.median]
+                axes.plot(*ends_of, color=look.colour, linewidth=1.4, linestyle=how, zorder=2)
+            xs, ys = [fitted[-1].x], [fitted[-1].y.median]
+        text = f"{named(label)} {plot.y.words(ys[-1])}" if figure.told else named(label)
+        ends.append(EndLabel(text, xs[-1], ys[-1], look.colour, look.width > 2))
     for label, points in plot.dotted.items():
         axes.plot(
             [point.x for point in points],
@@ -348,15 +439,23 @@ def _mark(axes: Axes, look: Identity, point: Point, background: str) -> None:
     )
 
 
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f}\N{NO-BREAK SPACE}%"
+
+
 def _x_axis(axes: Axes, axis: Axis, column: Sequence[Plot], *, small: bool) -> None:
     lines = [line for plot in column for line in plot.lines.values()]
-    places = sorted({point.x for line in lines for point in line})
+    dashed = [line for plot in column for line in plot.dashed.values()]
+    places = sorted({point.x for line in [*lines, *dashed] for point in line})
     low, high = places[0], places[-1]
     match axis.scale:
         case "nines":
             nines_axis(axes, high, (50.0, 99.0, 99.99) if small else PERCENTILES)
         case "values":
             value_axis(axes, places, axis="x", words=axis.words)
+        case "shares":
+            value_axis(axes, [high], axis="x", words=_percent)
+            axes.set_xlim(0, high * 1.02)
         case "counts":
             beside = 1.8 if high > low else 4.0
             left, right = (beside, beside) if small else (1.25, 1.15 if high > low else 1.6)
@@ -372,6 +471,8 @@ def _y_axis(slide: Slide, axes: Axes, plot: Plot, row: Sequence[Plot]) -> None:
     spreads = [spread for each in row for spread in each.spreads]
     values = [value for spread in spreads for value in (spread.low, spread.high)]
     values += [p.y.median for each in row for line in each.dotted.values() for p in line]
+    values += [p.y.median for each in row for line in each.dashed.values() for p in line]
+    values += [p.y.median for each in row for own in each.hairs.values() for h in own for p in h]
     match plot.y.scale:
         case "times":
             time_axis(axes, values)
@@ -382,6 +483,20 @@ def _y_axis(slide: Slide, axes: Axes, plot: Plot, row: Sequence[Plot]) -> None:
             value_axis(axes, values, words=plot.y.words)
         case _:
             value_axis(axes, [max(values)], words=plot.y.words)
+
+
+def _beyond(slide: Slide, axes: Axes, plot: Plot) -> None:
+    """From where on there is no value, only an arrow."""
+    if plot.beyond is None:
+        return
+    start, why = plot.beyond
+    axes.set_xlim(0, start * 1.22)
+    axes.axvspan(start, start * 1.22, color=slide.palette.band, zorder=0)
+    where, ink = axes.get_xaxis_transform(), slide.palette.ink
+    arrow = {"arrowstyle": "-|>", "color": ink, "linewidth": 2.0}
+    ends = (start * 1.2, 0.95), (start * 1.02, 0.95)
+    axes.annotate("", *ends, xycoords=where, textcoords=where, arrowprops=arrow)
+    axes.annotate(why, (start * 1.02, 0.92), xycoords=where, va="top", fontsize=12, color=ink)
 
 
 def _shade(slide: Slide, axes: Axes, plot: Plot) -> None:
@@ -424,7 +539,7 @@ def draw_forest(forest: Forest, slide: Slide) -> None:
         change = fitted(forest.changes.get(label, ""), size * SMALL, room)
         _names(slide, text, place, label, change, size)
         for axes, estimate, unit in zip(panels, estimates, forest.columns.values(), strict=True):
-            _bar(slide, axes, place, label, estimate, unit, size)
+            _estimate(slide, axes, place, label, estimate, unit, size)
     for column, axes in enumerate(panels):
         spreads = [row[column].spread for row in forest.rows.values()]
         most = max((spread.high for spread in spreads if spread), default=1.0)
@@ -457,7 +572,7 @@ def fitted(text: str, size: float, room: float) -> str:
     return text
 
 
-def _bar(
+def _estimate(
     slide: Slide, axes: Axes, place: int, label: str, estimate: Estimate, unit: Unit, size: float
 ) -> None:
     """A bar with its range, its figure, and the ratio below it."""
@@ -532,7 +647,6 @@ DRAW: Final[dict[type, Callable[..., None]]] = {
     Dots: draw_dots,
     Forest: draw_forest,
     Lines: draw_lines,
-    Stacked: draw_stacked,
 }
 
 

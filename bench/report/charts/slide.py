@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -34,6 +35,12 @@ class EndLabel:
     colour: str
     bold: bool = True
 
+
+UNIT: Final = re.compile(r"(\d[\d,.]*) (?=(?:µs|ms|s|KiB|MiB|GiB|KB|MB|%|×|times|pages/s)(?:\W|$))")
+"""A number with its unit: they stay on one line."""
+
+FAR: Final = 60.0
+"""Pixels that must be left in the panel beside a name in it."""
 
 Position = tuple[float, float, float, float]
 """Left, bottom, width and height of some axes, as shares of the slide."""
@@ -88,13 +95,11 @@ class Slide:
     # --- text ---
 
     def _wrapped(self, text: str, size: float, weight: str) -> list[str]:
-        width, _ = self.look.size
-        room = (width - self.LEFT - self.RIGHT) * DPI
         lines: list[str] = []
-        words = text.split()
+        words = UNIT.sub("\\1\N{NO-BREAK SPACE}", text).split(" ")
         while words:
             fits = len(words)
-            while fits > 1 and measure(" ".join(words[:fits]), size, weight) > room:
+            while fits > 1 and measure(" ".join(words[:fits]), size, weight) > self.room:
                 fits -= 1
             lines.append(" ".join(words[:fits]))
             del words[:fits]
@@ -116,7 +121,7 @@ class Slide:
     def _name(self, label: str, x: float, y: float, size: float, weight: str, colour: str) -> None:
         width, height = (side * DPI for side in self.look.size)
         colour = readable(colour, self.palette.background)
-        self._text(named(label), x / width, y / height, size, weight, colour, "center_baseline")
+        self._text(label, x / width, y / height, size, weight, colour, "center_baseline")
 
     def _block(self, text: str, y: float, size: float, weight: str, colour: str) -> float:
         """Lines from ``y`` downwards; returns the height in inches below them."""
@@ -191,7 +196,7 @@ class Slide:
             self._line(
                 [x + 14], y, color=look.colour, marker=look.marker, markersize=10, linestyle="none"
             )
-            self._name(label, x + 34, middle, size, "bold", look.colour)
+            self._name(named(label), x + 34, middle, size, "bold", look.colour)
             x += needed
         self._top -= height + 0.12
 
@@ -237,6 +242,11 @@ class Slide:
         for axes, position in zip(self.figure.axes, self.positions, strict=True):
             axes.set_position(position)
 
+    @property
+    def room(self) -> float:
+        """Pixels between the margins."""
+        return (self.look.size[0] - self.LEFT - self.RIGHT) * DPI
+
     def label_room(self, labels: Iterable[str], size: float) -> float:
         """Pixels that the longest of the labels needs, with its leader."""
         widths = [measure(named(label), size, "bold") for label in labels]
@@ -245,7 +255,7 @@ class Slide:
     def label_size(self, count: int, biggest: float = 16.0) -> float:
         """Font size at which ``count`` labels fit above each other."""
         room = (self._top - self._low) * 72 * 0.86
-        return max(6.0, min(biggest, room / max(1, count) / 1.25))
+        return max(6.0, min(biggest, room / max(1, count) / 1.16))
 
     def label_ends(self, axes: Axes, labels: Sequence[EndLabel], size: float) -> None:
         """Set labels right of the axes at their lines' ends, moved apart where they collide."""
@@ -265,11 +275,14 @@ class Slide:
         centres = spread_apart([y for (_, y), _ in ends], line, box.y0, box.y1)
         start = max(box.x1, *(x + 4.0 for (x, _), _ in ends))
         for ((x, y), item), centre in zip(ends, centres, strict=True):
-            self._line(
-                [x + 8, start + 14], [y, centre], color=item.colour, linewidth=1.0, alpha=0.7
-            )
             weight = "bold" if item.bold else "normal"
-            self._name(item.text, start + 18, centre, size, weight, item.colour)
+            # A leader across the plot would look like data: the name stands where the line ends.
+            far = x + measure(item.text, size, weight) + FAR < box.x1
+            place = x + 4 if far else start
+            self._line(
+                [x + 8, place + 14], [y, centre], color=item.colour, linewidth=1.0, alpha=0.7
+            )
+            self._name(item.text, place + 18, centre, size, weight, item.colour)
 
     def save(self, path: Path, kind: Format) -> None:
         """Write the slide; the same slide gives the same bytes.

@@ -77,7 +77,7 @@ def test_a_block_of_a_profile_has_enough_turns_of_the_base(name: str) -> None:
     # is twelve rounds; seven leave the A/A pair of callbacks within 1 % over five blocks.
     in_modes, least_s = {"quick": (0.1, 0.15), "full": (0.15, 0.25)}[name]
     # Slots that fill up and run out take a small part of it.
-    edges = (4 if name == "quick" else 5) * EDGES
+    edges = (3 if name == "quick" else 5) * EDGES
     for point in profile(name).points:
         if point.interleaved and not (point.rounds or point.site.startswith("dir:")):
             wanted_s = in_modes if point.modes or point.workload == "ladder" else least_s

@@ -12,9 +12,9 @@ from bench.questions.question import Answer
 from bench.report import export, findings
 from bench.report.numbers import NotShownError, Numbers
 from bench.schema import AnyRecord, TrialRecord
-from bench.show.figures import Stacked
+from bench.show.figures import Bars, Figure, Lines, Stack
 from bench.show.table import text_of
-from bench.text import KIB
+from bench.text import KIB, MIB
 from tests.bench.encrypted import ADDED, COUNTS, OPENSSL_KIB, encrypted
 from tests.bench.sure import sure
 from tests.bench.synthetic import KNOWN, MODELS, analysed, campaign, gathered
@@ -29,13 +29,20 @@ def answered(lines: list[AnyRecord]) -> Answer:
     return found
 
 
+def bars_of(figure: Figure) -> dict[str, list[Stack]]:
+    """The bars of its first panel."""
+    assert isinstance(figure.data, Bars)
+    rows = figure.data.panels[0].rows.items()
+    return {label: [bar for bar in row if isinstance(bar, Stack)] for label, row in rows}
+
+
 def test_the_headline_has_both_ends_with_their_intervals() -> None:
     headline = sure(answered(HELD).headline)
     assert headline.text == (
         "An idle connection uses 53.9 KiB with threads and 8.8 KiB with callbacks"
     )
     assert (
-        "95 % intervals of the fitted slopes, 4 numbers of connections, 5 runs each"
+        "95 % intervals of the fitted slopes, 20 runs with 4 numbers of connections"
         in headline.behind
     )
     (pair,) = headline.pairs
@@ -47,32 +54,36 @@ def test_a_slope_says_of_how_many_runs_it_is_made() -> None:
     """ "From at least 1 block" was four readings, and nobody knew."""
     lines = [t for t in HELD if not isinstance(t, TrialRecord) or t.block == 0 or t.memory is None]
     once = sure(answered(lines).headline).behind
-    assert once.endswith("slopes, 4 numbers of connections, 1 run each")
+    assert once.endswith("slopes, 4 runs with 4 numbers of connections")
     small = [
         t
         for t in HELD
         if not isinstance(t, TrialRecord) or t.block == 0 or t.params["slots"] == 100
     ]
     uneven = sure(answered(small).headline).behind
-    assert uneven.endswith("4 numbers of connections, at least 1 run each")
+    assert uneven.endswith("slopes, 8 runs with 4 numbers of connections")
     behind = answered(FULL.records.all).findings(memory.NAME)["tls-memory"]
-    assert f"{len(COUNTS)} numbers of connections, 3 runs each)" in behind
+    assert f"{3 * len(COUNTS)} runs with {len(COUNTS)} numbers of connections)" in behind
 
 
 def test_table_and_figures_have_the_numbers_of_the_records() -> None:
     answer = answered(HELD)
-    (table,), (by_owner,) = answer.tables, answer.figures
+    (table,), (by_owner, grown) = answer.tables, answer.figures
     row = next(row for row in table.rows if row[0] == "threads")
     found = dict(zip(table.header, map(text_of, row), strict=True))
     known = {"kernel stacks": 16, "total": 54, "fixed MiB": 21.2}
     for column, value in known.items():
         assert float(found[column]) == pytest.approx(value, rel=0.1)
-    assert isinstance(by_owner.data, Stacked)
-    (bar,) = by_owner.data.panels[0].rows["threads"]
+    (bar,) = bars_of(by_owner)["threads"]
     assert bar.interval is not None
     assert bar.interval[0] <= bar.total <= bar.interval[1]
     assert bar.total == pytest.approx(54, rel=0.05)
     assert "4 numbers of connections up to 10,000" in by_owner.subtitle
+    # Ten thousand of them are ten thousand times one, in the picture that is named after them.
+    assert isinstance(grown.data, Lines)
+    (plot,) = grown.data.plots
+    assert plot.dashed["threads"][-1].y.median * MIB == pytest.approx(10_000 * bar.total * KIB)
+    assert sure(grown.headline).startswith("10,000 idle connections use 530 MiB with threads and")
 
 
 def changed(what: str, held: Any, **more: Any) -> list[AnyRecord]:
@@ -91,8 +102,7 @@ def changed(what: str, held: Any, **more: Any) -> list[AnyRecord]:
 def test_memory_that_was_calculated_is_hatched() -> None:
     sources = {"send_buffer_bytes": "calculated: threads that sent × 32 KiB"}
     figure = answered(changed("send_buffer_bytes", 32 * KIB, sources=sources)).figures[0]
-    assert isinstance(figure.data, Stacked)
-    (bar,) = figure.data.panels[0].rows["threads"]
+    (bar,) = bars_of(figure)["threads"]
     assert bar.hatched == ("send buffers",)
 
 
@@ -108,8 +118,7 @@ def test_a_part_that_was_not_read_is_missing_and_makes_no_total() -> None:
     )
     assert "user space alone" in answer.prose
     assert answer.figures[0].title == "User memory per connection"
-    assert isinstance(answer.figures[0].data, Stacked)
-    bars = answer.figures[0].data.panels[0].rows.values()
+    bars = bars_of(answer.figures[0]).values()
     assert {part for stacks in bars for stack in stacks for part in stack.parts} == {"user"}
     total = table.header.index("total")
     assert [text_of(row[total]) for row in table.rows if row[0] == "threads"] == ["–"]
@@ -152,11 +161,9 @@ def test_a_user_sees_user_memory_everywhere() -> None:
     row = memory.measured(analysis).over_tls["trio"]
     assert (row.total, row.plain_total, row.interval) == (None, None, None)
     (figure,) = (each for each in answered(lines).figures if each.name == "tls-memory")
-    assert isinstance(figure.data, Stacked)
+    assert isinstance(figure.data, Bars)
     assert "user memory" in figure.data.panels[0].axis
-    assert not any(
-        "kernel" in stack.parts for pair in figure.data.panels[0].rows.values() for stack in pair
-    )
+    assert not any("kernel" in bar.parts for pair in bars_of(figure).values() for bar in pair)
     costs = sure(model.costs(analysis))
     held = [each.plain for each in costs.backends if each.plain]
     assert {(each.kernel, each.fixed_kernel, each.in_all) for each in held} == {(0.0, 0.0, False)}
@@ -167,7 +174,6 @@ def test_a_user_sees_user_memory_everywhere() -> None:
 def test_over_tls_memory_splits_into_plain_openssl_and_the_librarys_part() -> None:
     found = memory.measured(FULL).over_tls
     (figure,) = (f for f in answered(FULL.records.all).figures if f.name == "tls-memory")
-    assert isinstance(figure.data, Stacked)
     assert list(found) == list(EVERY)
     for label, row in found.items():
         assert (row.at, row.highest) == (None, COUNTS[-1])
@@ -176,7 +182,8 @@ def test_over_tls_memory_splits_into_plain_openssl_and_the_librarys_part() -> No
         assert row.openssl == pytest.approx(OPENSSL_KIB * KIB, rel=0.01)
         assert row.user == pytest.approx((own + OPENSSL_KIB + known) * KIB, rel=0.05)
         assert row.library == pytest.approx(known * KIB, abs=2 * KIB)
-        above, below = figure.data.panels[0].rows[label]
+        above, below = bars_of(figure)[label]
+        assert (above.name, below.name) == ("plain", "TLS")
         assert below.total * KIB == pytest.approx(row.total)
         assert above.total * KIB == pytest.approx(row.plain_total)
 
@@ -190,7 +197,8 @@ def test_with_one_number_of_connections_both_are_read_there() -> None:
     assert stream.plain_user == pytest.approx(KNOWN["async_await"].user_kib * KIB, rel=0.05)
     assert stream.user == pytest.approx((5.3 + 19 + 275) * KIB, rel=0.05)
     answer = answered(lines)
-    assert answer.figures[-1].subtitle.startswith("At 1,000 connections, divided by their number")
+    (figure,) = (each for each in answer.figures if each.name == "tls-memory")
+    assert figure.subtitle.startswith("At 1,000 connections, divided by their number")
     assert "in 3 trials each** (no interval" in answer.findings("memory")["tls-memory"]
 
 

@@ -11,7 +11,8 @@ from bench.analysis.analysis import Analysis
 from bench.questions import page
 from bench.questions.page import BARE, STRIPPED
 from bench.schema import AnyRecord, TrialRecord
-from bench.show.figures import Stacked
+from bench.show.figures import Bars, Stack
+from bench.show.rules import contradiction
 from tests.bench.sure import sure
 from tests.bench.synthetic import MODELS, analysed, campaign, rungs
 from tests.bench.turned import control, in_turns
@@ -98,8 +99,9 @@ def test_a_bar_ends_at_what_was_measured_and_says_what_cannot_be_separated() -> 
     controls[place] = in_turns(controls[place], 1.5 * SOCKETS)
     rows = {row.label: row for row in page.splits(analysis)}
     figure = sure(page.answer(analysis)).figures[0]
-    assert isinstance(figure.data, Stacked)
-    bars = {label: stack for label, (stack,) in figure.data.panels[0].rows.items()}
+    assert isinstance(figure.data, Bars)
+    rows_drawn = figure.data.panels[0].rows.items()
+    bars = {label: bar for label, (bar,) in rows_drawn if isinstance(bar, Stack)}
     for label, row in rows.items():
         assert bars[label].total == pytest.approx(page.middle(row.total))
     assert list(bars["callbacks"].parts) == [page.NOT_SEPARABLE]
@@ -123,7 +125,13 @@ def test_the_headline_of_the_chart_names_only_what_it_draws() -> None:
     answer = sure(page.answer(analysed(found)))
     assert sure(answer.headline).text.startswith("Threads")
     assert [figure.name for figure in answer.figures] == ["segments", "cpu"]
-    assert sure(answer.figures[0].headline).startswith("Async/await needs 70 % more processor time")
+    for figure in answer.figures:
+        said = r"A \w+ page costs [\d.]+ µs of processor time with \S+ and [\d.]+ µs with call"
+        assert re.match(said, sure(figure.headline))
+        assert contradiction(sure(figure.headline), figure.data) is None
+    # The base that threads are compared with is drawn.
+    assert isinstance(answer.figures[1].data, Bars)
+    assert list(answer.figures[1].data.panels[0].rows)[:2] == ["threads", "callbacks/asleep"]
 
 
 def test_models_come_first_and_stacks_stand_apart() -> None:

@@ -195,13 +195,13 @@ def test_the_short_answer_is_yes_or_says_why_not(folder: Path) -> None:
     assert few == page.Trusted(False, "3 blocks are too few for an interval.")
 
 
-def test_every_reader_sees_a_dozen_charts() -> None:
-    assert len(page.FIRST) == page.MOST == 12
+def test_every_reader_sees_the_ten_charts_of_a_quick_run() -> None:
+    assert len(page.FIRST) == page.MOST == 10
     names = [str(number) for number in range(20)]
-    assert page.shown_first(names) == names[:12]
-    assert page.shown_first([*names, "memory", "cpu"]) == ["memory", "cpu"]
+    assert page.shown_first(names) == names[:10]
+    assert page.shown_first([*names, "memory", "cpu"]) == ["cpu", "memory"]
     drawn = {*charts.story(committed.analysis())}
-    assert set(page.FIRST) <= drawn
+    assert set(page.FIRST) - drawn <= {"hockey-stick"}, "at no rate was everybody late"
 
 
 def test_names_cannot_break_out_of_the_page(folder: Path, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bench.analysis.stats import Spread
 from bench.show.alt import MOST, alt
-from bench.show.figures import Axis, Bars, Lines, Panel, Plot, Point, Stack, Stacked, StackedPanel
+from bench.show.figures import Axis, Bars, Lines, Panel, Plot, Point, Stack
 from bench.show.measured import US
 
 
@@ -26,8 +26,8 @@ def test_paired_bars_say_what_each_is_and_leave_out_what_is_missing() -> None:
 
 def test_a_stack_has_its_parts_but_the_smallest() -> None:
     stack = Stack({"sockets": 20.0, "model": 10.0, "dust": 0.1}, hatched=("model",))
-    panel = StackedPanel("time", {"threads": [stack]}, US)
-    said = alt("A page", Stacked({"sockets": "grey", "model": "own", "dust": "red"}, [panel]))
+    panel = Panel("time", {"threads": [stack]}, US)
+    said = alt("A page", Bars([panel], parts={"sockets": "grey", "model": "own", "dust": "red"}))
     assert said.endswith("time: threads 30.1 µs (sockets 20.0 µs, model 10.0 µs calculated).")
 
 

@@ -46,7 +46,7 @@ def test_only_backends_measured_at_many_slots_are_in_the_other_charts() -> None:
 
 
 def test_charts_are_told_in_the_order_of_the_story() -> None:
-    story = ["cpu", "memory", "waiting", "hockey-stick", "omission", "fairness"]
+    story = ["glance", "cpu", "memory", "c10k", "waiting", "spectrum", "fairness"]
     assert [name for name in standard() if name in story] == story
 
 

@@ -1,0 +1,204 @@
+"""Is another loop or library worth it, against asyncio?
+
+What is compared is a whole backend with ``async_await``: a crawled page and a page on a new
+connection by processor time, within blocks; an idle connection, plain and over TLS, by the slopes
+of the question ``memory``. A ratio of slopes takes the far ends of both intervals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final
+
+from bench.analysis import stats
+from bench.analysis.analysis import Analysis
+from bench.analysis.stats import CPU_PER_1000, MIN_BLOCKS, MemoryFit, Metric, Pair, Ratio
+from bench.analysis.stats.metrics import per_exchange
+from bench.analysis.wording import against, change
+from bench.questions.question import Answer
+from bench.show import cells
+from bench.show.figures import Bars, Figure, Panel
+from bench.show.measured import TIMES
+from bench.show.table import Column, Row, Table, name
+from bench.store import Records
+from bench.text import listing
+
+NAME: Final = "against"
+ASKS: Final = "Is another loop or library worth it, against asyncio?"
+ASYNCIO: Final = "async_await"
+OTHERS: Final = ("uvloop", "trio", "aiohttp")
+PAGE, HELD, OVER_TLS, OPENED = "a page", "a connection", "one over TLS", "a page each"
+COLUMNS: Final = {
+    PAGE: "time per page",
+    HELD: "memory",
+    OVER_TLS: "memory over TLS",
+    OPENED: "page, new connection",
+}
+POINT: Final = "throughput-100"
+PROSE: Final = (
+    "Everything is a ratio to `async_await` in the same campaign: below 1 it costs less. A ratio "
+    "whose interval includes 1, or that lies within the noise floor, is undecided. To measure it: "
+    "`python -m bench run`."
+)
+
+
+def pairs(records: Records, metric: Metric) -> list[Pair]:
+    return [(POINT, ASYNCIO, label) for label in OTHERS] if metric is CPU_PER_1000 else []
+
+
+@dataclass(frozen=True)
+class Against:
+    """Column -> label -> its ratio to asyncio."""
+
+    ratios: Mapping[str, Mapping[str, Ratio]]
+    floor: float | None  # of pages, in logs
+
+    def card(self, label: str, _: str) -> list[Row]:
+        """Nothing: a card has these quantities from their own questions."""
+        return []
+
+    def as_json(self) -> list[dict[str, Any]]:
+        return [
+            {"label": label, "quantity": key, **asdict(ratio)}
+            for key, mine in self.ratios.items()
+            for label, ratio in mine.items()
+        ]
+
+    def said(self, label: str) -> str:
+        """``22 % less for a page, undecided for a connection``."""
+        parts = [
+            f"{words(mine[label])} for {COLUMNS[key]}"
+            for key, mine in self.ratios.items()
+            if label in mine
+        ]
+        return f"`{label}` against asyncio: {listing(parts)}"
+
+
+def words(ratio: Ratio) -> str:
+    """What a ratio says; where it decides nothing, how small a difference could have been seen."""
+    if ratio.value is None or ratio.low is None:
+        return ratio.verdict
+    if ratio.shown:
+        return change(ratio.value)
+    if ratio.verdict == stats.UNDECIDED and ratio.smallest is not None:
+        return f"{ratio.verdict} (below {100 * ratio.smallest:.0f} % nothing could be seen)"
+    return ratio.verdict
+
+
+def measured(analysis: Analysis) -> Against:
+    family = analysis.family(CPU_PER_1000)
+    pages = {c.label: c.ratio for c in family.of(pairs(analysis.records, CPU_PER_1000))}
+    opened = stats.block_values(
+        stats.trials_of(analysis.records, "connect", twins=False),
+        replace(CPU_PER_1000, value=per_exchange),
+    )
+    new = {label: blocks for (_, label), blocks in opened.items()}
+    found = {
+        PAGE: pages,
+        HELD: _held(analysis.memory),
+        OVER_TLS: _held(analysis.memory_over_tls),
+        OPENED: {
+            label: stats.ratio(new[ASYNCIO], new[label], metric=CPU_PER_1000)
+            for label in OTHERS
+            if {label, ASYNCIO} <= new.keys()
+        },
+    }
+    floor = analysis.floor(CPU_PER_1000).log
+    return Against({key: ratios for key, ratios in found.items() if ratios}, floor)
+
+
+def _held(fits: Mapping[str, MemoryFit]) -> dict[str, Ratio]:
+    """Ratios of slopes; of user memory where not all of the kernel's was read."""
+    in_all = all(fit.total is not None for fit in fits.values())
+    read = {
+        label: (value, *ends, fit.trials)
+        for label, fit in fits.items()
+        if (value := fit.total if in_all else fit.user) is not None
+        and (ends := fit.interval if in_all else fit.user_interval) is not None
+    }
+    if ASYNCIO not in read:
+        return {}
+    base, below, above, _ = read[ASYNCIO]
+    found: dict[str, Ratio] = {}
+    for label in OTHERS:
+        if label in read and below > 0:
+            value, low, high, runs = read[label]
+            ratio, ends = value / base, (max(low / above, 1e-9), high / below)
+            apart = ends[0] > 1 or ends[1] < 1
+            more = stats.USER_PER_CONNECTION
+            verdict = (more.more if ratio > 1 else more.less) if apart else stats.UNDECIDED
+            smallest = math.sqrt(ends[1] / ends[0]) - 1
+            reason = f"the interval {'ex' if apart else 'in'}cludes 1"
+            found[label] = Ratio(ratio, *ends, runs, None, (), verdict, reason, smallest=smallest)
+    return found
+
+
+def answer(analysis: Analysis) -> Answer | None:
+    found = measured(analysis)
+    if PAGE not in found.ratios or len(found.ratios) < 2:
+        return None
+    labels = [x for x in OTHERS if any(x in mine for mine in found.ratios.values())]
+    return Answer(
+        found,
+        tables=[_table(found, labels)],
+        figures=[_figure(found, labels)],
+        details={f"{NAME}-{label}": f"{found.said(label)}. {PROSE}" for label in labels},
+        compared=analysis.family(CPU_PER_1000).of(pairs(analysis.records, CPU_PER_1000)),
+    )
+
+
+def _table(found: Against, labels: Sequence[str]) -> Table:
+    return Table(
+        "Against asyncio",
+        [name("backend"), *(Column(COLUMNS[key]) for key in found.ratios)],
+        [
+            [label, *(cells.judged_ratio(mine.get(label)) for mine in found.ratios.values())]
+            for label in labels
+        ],
+        about=f"Ratios to {ASYNCIO}, with {stats.AT_LEVEL} intervals.",
+    )
+
+
+def _figure(found: Against, labels: Sequence[str]) -> Figure:
+    panels = [
+        Panel(
+            COLUMNS[key],
+            {x: [mine[x].spread if x in mine else None] for x in labels},
+            TIMES,
+            dots=True,
+            around=(found.floor or 0.0) if key == PAGE else 0.0,
+            said={x: _beside(mine[x]) for x in labels if x in mine},
+        )
+        for key, mine in found.ratios.items()
+    ]
+    return Figure(
+        name="against-asyncio",
+        title="uvloop, trio and aiohttp against asyncio",
+        headline=_headline(found),
+        subtitle=f"Processor time of a page and memory of a connection: ratios to async_await with "
+        f"{stats.AT_LEVEL} intervals; left of the line it costs less",
+        data=Bars(panels),
+        notes=(
+            f"Shaded: the noise floor, {stats.floor_words(found.floor)}; no smaller difference is "
+            "claimed.",
+        )
+        if found.floor
+        else (),
+    )
+
+
+def _beside(ratio: Ratio) -> str:
+    return cells.change(ratio) if ratio.shown else f"×{ratio.value or 0:.2f}, {ratio.verdict}"
+
+
+def _headline(found: Against) -> str | None:
+    """uvloop, in the words of its verdicts."""
+    ratio = found.ratios[PAGE].get("uvloop")
+    if ratio is None or ratio.blocks < MIN_BLOCKS:
+        return None
+    if not ratio.shown:
+        return f"Whether uvloop saves processor time per page is {ratio.verdict} here"
+    less = against(ratio.value or 1.0, "less", "processor time", "with asyncio")
+    return f"A page with uvloop costs {less}"

@@ -1,0 +1,134 @@
+"""A title follows from its picture, and a picture says something.
+
+The first who divides two numbers of a slide must get the number in its title. So whom a title
+names is drawn, a value in it is one that is drawn, and a ratio is that of two drawn values, each
+to two digits. A title that breaks a rule is not used.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from itertools import permutations
+from typing import Final
+
+from bench.analysis.stats import Spread
+from bench.analysis.wording import prose
+from bench.plan.labels import Label
+from bench.show.alt import SCALES, labels_of
+from bench.show.figures import Bars, Data, Dots, Forest, Lines
+from bench.text import GIB, KIB, MIB
+from crawlers.catalogue import OURS
+
+NAMES: Final = re.compile(
+    "|".join(
+        rf"(?<![\w/]){re.escape(name)}(?![\w/])"
+        for name in sorted(map(prose, OURS), key=len, reverse=True)
+    ),
+    re.IGNORECASE,
+)
+"""Every backend, as a sentence names it."""
+
+UNITS: Final = {
+    **{"µs": 1e-6, "ms": 1e-3, "s": 1.0, "pages/s": 1.0},
+    **{"KiB": KIB, "MiB": MIB, "GiB": GIB},
+}
+VALUE: Final = re.compile(rf"(\d[\d,]*\.?\d*)\s({'|'.join(UNITS)})(?![\w/])")
+SETTING: Final = re.compile(r"\b(?:delay|interval) of [\d.,]+ \w+|[\d.,]+ \w+ of work")
+"""What was chosen and not measured."""
+TIMES: Final = re.compile(r"(\d[\d.]*) times as")
+CHANGE: Final = re.compile(r"(\d[\d.]*) % (more|fewer|less)")
+
+
+def names_in(text: str) -> set[str]:
+    return {name.lower() for name in NAMES.findall(text)}
+
+
+def contradiction(title: str, data: Data, about: str = "") -> str | None:
+    """What a title says that its picture does not show; None where they agree.
+
+    What everything is drawn relative to may be named by its axes, or by ``about``.
+    """
+    drawn = {prose(Label.parse(label).name).lower() for label in labels_of(data)}
+    shown = drawn | names_in(prose(" ".join([about, *_axes(data)])))
+    if absent := names_in(title) - shown:
+        return f"not drawn: {', '.join(sorted(absent))}"
+    groups = [[*values] for values in _groups(data)]
+    values = [value for group in groups for value in group]
+    said = SETTING.sub("", title)
+    for found in VALUE.finditer(said):
+        if not any(_close(_canonical(found), value) for value in values):
+            return f"no value of {found[0]}"
+    ratios = [float(found[1]) for found in TIMES.finditer(said)]
+    ratios += [
+        1 + float(found[1]) / 100 * (1 if found[2] == "more" else -1)
+        for found in CHANGE.finditer(said)
+    ]
+    for ratio in ratios:
+        pairs = (a / b for group in groups for a, b in permutations(group, 2) if b)
+        if not any(_close(ratio, value) for value in (*values, *pairs)):
+            return f"no two values with a ratio of {ratio:.2f}"
+    return None
+
+
+def says_something(data: Data) -> bool:
+    """Whether there are two values to compare."""
+    return any(len(group) > 1 for group in map(list, _groups(data))) or not isinstance(
+        data, Bars | Lines | Forest
+    )
+
+
+def alone(data: Data) -> bool:
+    """Whether a mark or bar stands for a single trial."""
+    return any(spread.count == 1 for spread in _spreads(data))
+
+
+def _close(said: float, drawn: float) -> bool:
+    return f"{said:.2g}" == f"{drawn:.2g}" or math.isclose(said, drawn, rel_tol=0.02)
+
+
+def _canonical(found: re.Match[str]) -> float:
+    """In seconds, bytes or pages/s."""
+    return float(found[1].replace(",", "")) * UNITS[found[2]]
+
+
+def _read(words: str, value: float) -> float:
+    """A value as it is written, in seconds or bytes where it has such a unit."""
+    found = VALUE.search(words)
+    return _canonical(found) if found else value
+
+
+def _axes(data: Data) -> Iterator[str]:
+    if isinstance(data, Lines):
+        for plot in data.plots:
+            yield from (plot.x.label, plot.y.label, plot.title)
+
+
+def _groups(data: Data) -> Iterator[Iterable[float]]:
+    """The drawn values that a reader may divide, as they are written."""
+    if isinstance(data, Bars):
+        for panel in data.panels:
+            every = [value for values in panel.values.values() for value in values]
+            yield [_read(panel.unit.words(value), value) for value in every]
+    elif isinstance(data, Lines):
+        for plot in data.plots:
+            words = SCALES.get(plot.y.scale, plot.y.words)
+            lines = [*plot.lines.values(), *plot.dotted.values(), *plot.dashed.values()]
+            points = {(point.x, point.y.median) for line in lines for point in line}
+            yield [_read(words(value), value) for _, value in points]
+    elif isinstance(data, Dots):
+        for dots in data.panels:
+            yield [dot.value for group in dots.groups for dot in group.dots if dot.value]
+    elif isinstance(data, Forest):
+        for column, unit in enumerate(data.columns.values()):
+            row = [mine[column].spread for mine in data.rows.values()]
+            yield [_read(unit.words(spread.median), spread.median) for spread in row if spread]
+
+
+def _spreads(data: Data) -> Iterator[Spread]:
+    if isinstance(data, Bars):
+        rows = (row for panel in data.panels for row in panel.rows.values())
+        yield from (bar for row in rows for bar in row if isinstance(bar, Spread))
+    elif isinstance(data, Lines):
+        yield from (point.y for plot in data.plots if not plot.marks for point in data.points)

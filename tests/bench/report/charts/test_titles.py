@@ -1,0 +1,99 @@
+"""No chart of any campaign contradicts its title, hides its words or says nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from bench.analysis.analysis import Analysis
+from bench.launch import RESULTS
+from bench.questions import answers
+from bench.report.charts import designed, placed, story
+from bench.show.alt import labels_of
+from bench.show.figures import Bars, Figure, Lines, Stack
+from bench.show.rules import contradiction, names_in
+from bench.show.words import footer
+from tests.bench import committed
+from tests.bench.questions.test_memory import for_users
+from tests.bench.report.charts.campaigns import made, whole
+from tests.bench.report.looks import crowded
+from tests.bench.synthetic import analysed
+
+LATEST = f"headlines/{max(file.name for file in (RESULTS / 'headlines').iterdir())}"
+CAMPAIGNS = pytest.mark.parametrize(
+    "made_of",
+    [
+        lambda: analysed(made()),
+        lambda: analysed(for_users(list(made()))),
+        lambda: analysed(made(blocks=1)),
+        lambda: analysed(whole()),
+        pytest.param(committed.analysis, marks=pytest.mark.slow),
+        pytest.param(partial(committed.analysis, LATEST), marks=pytest.mark.slow),
+    ],
+    ids=["models", "of-a-user", "one-trial", "whole", "reference", "headlines"],
+)
+Made = Callable[[], Analysis]
+
+
+def figures(analysis: Analysis) -> list[Figure]:
+    """Every figure that is drawn."""
+    drawn = story(analysis)
+    found = [figure for _, answer in answers(analysis) for figure in answer.figures]
+    return [figure for figure in found if figure.name in drawn]
+
+
+@CAMPAIGNS
+def test_a_title_says_what_its_picture_shows(made_of: Made) -> None:
+    """The drawing would drop such a title; a question should not offer one."""
+    for figure in figures(made_of()):
+        assert contradiction(figure.headline or "", figure.data, figure.title) is None, figure.name
+
+
+@CAMPAIGNS
+def test_names_in_titles_are_names_on_axes(made_of: Made) -> None:
+    for name, design in story(made_of()).items():
+        assert "async/await" not in design.headline.lower(), name
+
+
+@CAMPAIGNS
+def test_a_bar_ends_at_what_its_parts_add_up_to(made_of: Made) -> None:
+    for figure in figures(made_of()):
+        panels = figure.data.panels if isinstance(figure.data, Bars) else ()
+        for bar in (bar for panel in panels for row in panel.rows.values() for bar in row):
+            if isinstance(bar, Stack):
+                assert min(bar.parts.values(), default=0.0) >= 0, figure.name
+                assert bar.interval is None or bar.interval[1] >= bar.total > 0, figure.name
+
+
+@CAMPAIGNS
+def test_a_note_names_nobody_who_is_not_there(made_of: Made) -> None:
+    analysis = made_of()
+    for figure in figures(analysis):
+        drawn = labels_of(figure.data)
+        for note in placed(designed(figure), analysis, drawn).notes:
+            if found := re.match(r"(\w+)[\w ]*: \d+ processors", note):
+                assert found[1] in drawn, f"{figure.name}: {note}"
+            if found := re.match(r"Not in the bars: ([^:]+):", note):
+                assert "user" not in found[1], f"{figure.name}: {note}"
+
+
+@CAMPAIGNS
+def test_no_text_is_clipped_or_lies_on_another(made_of: Made) -> None:
+    analysis = made_of()
+    print_ = footer(analysis)
+    crowds = [crowded(each, analysis.backends, print_) for each in story(analysis).values()]
+    assert [said for crowd in crowds for said in crowd] == []
+
+
+def test_one_trial_looks_like_one_trial() -> None:
+    found = [each for each in figures(analysed(made(blocks=1))) if isinstance(each.data, Lines)]
+    assert found
+    for figure in found:
+        assert not designed(figure).hollow or figure.hollow
+    texts = [note for each in story(analysed(made(blocks=1))).values() for note in each.notes]
+    assert any("a single trial" in note for note in texts)
+    assert not any("a single trial" in n for d in story(analysed(made())).values() for n in d.notes)
+    assert names_in("Async/await and threads") == {"async/await", "threads"}

@@ -1,0 +1,62 @@
+"""A title follows from its picture: what the rules refuse, and what they let through."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.analysis.stats import Spread
+from bench.show.figures import Axis, Bars, Lines, Panel, Plot, Stack, calculated
+from bench.show.measured import US
+from bench.show.rules import alone, contradiction, says_something
+
+
+def bars(**values: float) -> Bars:
+    rows = {label: [Spread(v, 0.9 * v, 1.1 * v, 5)] for label, v in values.items()}
+    return Bars([Panel("time per page", rows, US)])
+
+
+DRAWN = bars(threads=99.5, callbacks=30.8)
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Threads need 3.2 times as much processor time per page as callbacks",
+        "A page costs 99.5 µs with threads and 30.8 µs with callbacks",
+        "A page costs 0.0995 ms with threads",
+        "Callbacks need 69 % less processor time than threads",
+        "With a delay of 50 ms threads cost 99.5 µs",
+    ],
+)
+def test_what_is_drawn_may_be_said(title: str) -> None:
+    assert contradiction(title, DRAWN) is None
+
+
+@pytest.mark.parametrize(
+    ("title", "why"),
+    [
+        # What the published chart said over these two bars.
+        ("Threads need 2.1 times as much processor time per page as callbacks", "ratio of 2.10"),
+        ("A page costs 99.5 µs with threads and 43.6 µs with callbacks", "no value of 43.6 µs"),
+        ("Threads need 3.2 times as much as async/await", "not drawn: async/await"),
+        ("Callbacks need 51 % less processor time than threads", "ratio of 0.49"),
+    ],
+)
+def test_what_is_not_drawn_may_not(title: str, why: str) -> None:
+    assert why in (contradiction(title, DRAWN) or "")
+
+
+def test_a_base_may_be_named_by_an_axis() -> None:
+    points = [calculated(x, 0.5) for x in (1.0, 2.0)]
+    axes = Axis("slots", "counts"), Axis("pages/s ÷ async_await", "ratios")
+    title = "Threads fetch 50 % fewer pages/s than async/await"
+    assert contradiction(title, Lines([Plot({"threads": points}, *axes)])) is None
+    assert contradiction(title, bars(threads=0.5)) == "not drawn: async/await"
+
+
+def test_one_value_says_nothing_and_one_trial_looks_like_one() -> None:
+    assert not says_something(bars(threads=1.0))
+    assert says_something(DRAWN)
+    assert not alone(DRAWN)
+    once = Bars([Panel("time", {"threads": [Spread(1.0, 1.0, 1.0, 1), Stack({"a": 1.0})]}, US)])
+    assert alone(once)
