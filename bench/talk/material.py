@@ -134,12 +134,14 @@ class Material:
         """The readings of a claim that have a number."""
         return [one for one in self.verdicts[name].judged if one.position != "missing"]
 
-    def sentences(self) -> list[tuple[int, Verdict]]:
-        """What the chapter says, by its steps, if its first reading has a number."""
+    def sentences(self) -> list[tuple[int, Verdict, Judged]]:
+        """What the chapter says, by its steps, and the first reading of each with a number."""
+        head = self.analysis.campaign
+        evidence = Evidence.of(head.campaign, self.analysis, self.folder)
         return [
-            (step, one)
-            for step, one, _ in ledger.by_step([self.evidence])
-            if one.judged[0].position != "missing" and CHAPTER in one.claim.url
+            (step, one, next(judged for judged in one.judged if judged.position != "missing"))
+            for step, one, _ in ledger.by_step([evidence])
+            if one.known and CHAPTER in one.claim.url
         ]
 
     def told(self, name: str, *, variants: bool = False) -> str:

@@ -59,6 +59,7 @@ SECTIONS: Final = (
             "docs/reference/servers.md",
             "docs/reference/interpreters.md",
             "docs/reference/workloads.md",
+            "docs/reference/fleet.md",
         ),
     ),
     Section(
