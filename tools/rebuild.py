@@ -89,7 +89,8 @@ def campaign(name: str, out: Path) -> None:
 
 def fleet(name: str, out: Path) -> None:
     """Write the summary and charts of a fleet under ``results/``."""
-    fleet_report.write(fleet_records.load(RESULTS / name), out)
+    run = fleet_records.STUDY.last(RESULTS / name)
+    fleet_report.report(run).write(out, Console(quiet=True))
 
 
 def micro(out: Path) -> None:
@@ -115,7 +116,9 @@ def cards() -> dict[str, str]:
 
 
 def fleet_tables(name: str) -> str:
-    return fleet_report.tables(fleet_records.load(RESULTS / name))
+    found = fleet_report.report(fleet_records.STUDY.last(RESULTS / name))
+    lost = "\n".join(f"- {note}" for note in found.notes)
+    return "\n\n".join(filter(None, [found.about, found.excerpt(), lost]))
 
 
 @cache

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import logging
 import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from bench.errors import BenchError
 from bench.launch import install
+from bench.sides.process import interruptible
+from bench.study.record import StudyError
 
 if TYPE_CHECKING:
     from distributed import Client, LocalCluster
 
 CONNECT_S = 5.0
-START_S = 60.0
-"""The deadline for calls that start interpreters."""
+START_S = 300.0
+"""The deadline for calls that start the interpreters of a host."""
 ANSWER_S = 30.0
 """After this time without an answer, a host is lost.
 
@@ -32,12 +33,6 @@ STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
-HostCall = tuple[str, str, tuple[object, ...]]
-"""Host, method, arguments."""
-
-
-class ClusterError(BenchError):
-    """There is no usable cluster."""
 
 
 class FleetFault(Exception):
@@ -48,14 +43,14 @@ class FleetFault(Exception):
 def connect(scheduler: str | None) -> Iterator[Client]:
     """A client of the cluster at ``scheduler``, or of a local one.
 
-    Raises :class:`ClusterError` if dask.distributed is missing or there is no
+    Raises :class:`StudyError` if dask.distributed is missing or there is no
     scheduler at that address.
     """
     try:
         import dask
         import distributed
     except ImportError:
-        raise ClusterError(f"the fleet needs dask.distributed: {install('fleet')}") from None
+        raise StudyError(f"the fleet needs dask.distributed: {install('fleet')}") from None
     # The fleet reports lost hosts itself.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     settings = {
@@ -66,26 +61,22 @@ def connect(scheduler: str | None) -> Iterator[Client]:
         # connections.
         "distributed.worker.profile.enabled": False,
     }
-    with dask.config.set(settings):
-        if scheduler is None:
-            with (
-                uninterrupted() as close,
-                TemporaryDirectory(prefix="c10k-") as folder,
-                dask.config.set({"temporary-directory": folder}),
-                own_cluster() as own,
-                distributed.Client(own) as client,
-                close,
-            ):
-                yield client
+    with ExitStack() as stack:
+        stack.enter_context(dask.config.set(settings))
+        if scheduler is not None:
+            try:
+                yield stack.enter_context(distributed.Client(scheduler, timeout=f"{CONNECT_S:g}s"))
+            except (OSError, ValueError) as error:
+                raise StudyError(
+                    f"no dask scheduler at {scheduler}: {error}; start one with: dask scheduler"
+                ) from None
             return
-        try:
-            client = distributed.Client(scheduler, timeout=f"{CONNECT_S:g}s")
-        except (OSError, ValueError) as error:
-            raise ClusterError(
-                f"no dask scheduler at {scheduler}: {error}; start one with: dask scheduler"
-            ) from None
-        with client:
-            yield client
+        close = stack.enter_context(uninterrupted())
+        folder = stack.enter_context(TemporaryDirectory(prefix="c10k-"))
+        stack.enter_context(dask.config.set({"temporary-directory": folder}))
+        client = stack.enter_context(distributed.Client(stack.enter_context(own_cluster())))
+        stack.enter_context(close)
+        yield client
 
 
 def own_cluster() -> LocalCluster:
@@ -135,63 +126,50 @@ def addresses(client: Client) -> dict[str, str]:
     return {address.partition("://")[2]: address for address in every}
 
 
-def ask(client: Client, address: str, function: Callable[[Asked], Answer], what: Asked) -> Answer:
-    """What a function returns on the host at this address."""
-    future = client.submit(function, what, workers=[address], pure=False)
+def ask(client: Client, host: str, function: Callable[[Asked], Answer], what: Asked) -> Answer:
+    """What a function returns on this host."""
+    future = client.submit(function, what, workers=[addresses(client)[host]], pure=False)
     answer: Answer = future.result(timeout=START_S)
     return answer
 
 
 class Hosts:
-    """One dask actor on every host.
+    """One dask actor on every host; ``maker`` is its class, which takes the host's name."""
 
-    ``maker`` is the actor's class, which takes the host's name.
-    """
-
-    def __init__(
-        self, client: Client, maker: type, where: Mapping[str, str], answer_s: float = ANSWER_S
-    ) -> None:
-        self.answer_s = answer_s
-        self._actors: dict[str, Any] = {}
-        self.lost: set[str] = set()
-        futures = {
-            name: client.submit(maker, name, actor=True, workers=[address], pure=False)
-            for name, address in where.items()
+    def __init__(self, client: Client, maker: type, names: list[str], answer_s: float) -> None:
+        self.answer_s, self.lost = answer_s, set[str]()
+        there = addresses(client)
+        if gone := [name for name in names if name not in there]:
+            raise FleetFault(f"host {gone[0]} has left the cluster")
+        self._futures = {  # an actor lives as long as its future exists
+            name: client.submit(maker, name, actor=True, workers=[there[name]], pure=False)
+            for name in names
         }
-        for name, future in futures.items():
-            self._actors[name] = self._answer(name, future, START_S)
-        self._futures = futures  # an actor lives as long as its future exists
+        self._actors = {n: self._answer(n, f, START_S) for n, f in self._futures.items()}
 
-    @property
-    def names(self) -> list[str]:
-        return list(self._actors)
-
-    def each(self, calls: Sequence[HostCall], deadline_s: float | None = None) -> Iterator[Any]:
-        """Start all calls at once; yields their answers in order.
+    def each(
+        self, method: str, given: Mapping[str, object] | None = None, deadline_s: float = 0.0
+    ) -> dict[str, Any]:
+        """Call a method of all hosts at once, with what each is ``given``; their answers.
 
         The deadline applies to each answer, counted from the one before it. Raises
         :class:`FleetFault` for the first answer that fails or does not come.
         """
-        asked = [(host, self._begin(host, method, args)) for host, method, args in calls]
-        for host, future in asked:
-            yield self._answer(host, future, deadline_s or self.answer_s)
-
-    def all(self, method: str, *arguments: object, deadline_s: float | None = None) -> list[Any]:
-        calls: list[HostCall] = [(name, method, arguments) for name in self._actors]
-        return list(self.each(calls, deadline_s))
+        asked = {name: self._begin(name, method, given) for name in self._actors}
+        return {n: self._answer(n, f, deadline_s or self.answer_s) for n, f in asked.items()}
 
     def stop(self, deadline_s: float) -> None:
         """Stop every host that is not lost, all at once."""
-        asked = []
-        for name in self._actors:
-            if name not in self.lost:
-                with suppress(FleetFault):
-                    asked.append((name, self._begin(name, "stop", ())))
-        for name, future in asked:
+        asked = {}
+        for name in self._actors.keys() - self.lost:
+            with suppress(FleetFault):
+                asked[name] = self._begin(name, "stop", None)
+        for name, future in asked.items():
             with suppress(FleetFault):
                 self._answer(name, future, deadline_s)
 
-    def _begin(self, host: str, method: str, arguments: tuple[object, ...]) -> Any:  # noqa: ANN401
+    def _begin(self, host: str, method: str, given: Mapping[str, object] | None) -> Any:  # noqa: ANN401
+        arguments = [] if given is None else [given[host]]
         try:
             return getattr(self._actors[host], method)(*arguments)
         except RuntimeError as error:
@@ -200,7 +178,8 @@ class Hosts:
 
     def _answer(self, host: str, future: Any, deadline_s: float) -> Any:  # noqa: ANN401
         try:
-            return future.result(timeout=deadline_s)
+            with interruptible():
+                return future.result(timeout=deadline_s)
         except FleetFault as error:
             raise FleetFault(f"host {host}: {error}") from None
         except TimeoutError:

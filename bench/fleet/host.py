@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -20,6 +20,7 @@ from pathlib import Path
 import psutil
 
 from bench.fleet.cluster import FleetFault
+from bench.fleet.records import Growth
 from bench.machine import kernel, memory
 from bench.machine.memory import Slabs
 from bench.plan import workloads
@@ -32,6 +33,7 @@ from bench.sides.tls import Tls
 LOOK_S = 0.001
 READY_S = 120.0
 POOL_SIZE = 32
+OWN = ("user_bytes", "page_table_bytes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,48 +58,24 @@ class HostStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """A host at one moment: its machine, and its processes by their ids."""
+class HostMemory:
+    """A host's machine at one moment, and its processes by their ids."""
 
     slabs: Slabs | None = None
     free: int | None = None
     own: dict[int, MemoryParts] = field(default_factory=dict)
 
 
-Grown = dict[str, int | None]
-"""Bytes that a process gained, by the names of :class:`bench.fleet.records.Growth`."""
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerReport:
-    result: Result
-    grown: Grown
-
-
-@dataclass(frozen=True, slots=True)
-class ServerReport:
-    digest: str | None
-    ledger: Ledger
-    grown: Grown
-
-
 @dataclass(frozen=True, slots=True)
 class HostReport:
-    """Everything about a host's processes, and its machine before the first connection and with
-    all held. ``counters`` are differences."""
+    """What a host's processes did and gained, and its machine before the first connection and
+    with all held. ``counters`` are differences."""
 
-    workers: dict[int, WorkerReport]
-    servers: dict[int, ServerReport]
-    before: Reading
-    held: Reading
+    workers: dict[int, tuple[Result, Growth]]
+    servers: dict[int, tuple[str | None, Ledger, Growth]]
+    before: HostMemory
+    held: HostMemory
     counters: dict[str, int | None]
-
-
-@dataclass(slots=True)
-class FleetWorker:
-    child: WorkerProcess
-    connections: int
-    result: Result | None = None
 
 
 @contextmanager
@@ -112,9 +90,10 @@ def fleet_faults() -> Iterator[None]:
 
 class Host:
     def __init__(self, name: str) -> None:
-        self.name = name
         self.address = name.rpartition(":")[0]
-        self.workers: dict[int, FleetWorker] = {}
+        self.workers: dict[int, WorkerProcess] = {}
+        self.slots: dict[int, int] = {}
+        self.results: dict[int, Result] = {}
         self.servers: dict[int, Server] = {}
         # Over TLS if the trial is: importing ssl must not fall into it.
         self.warmup: Server | None = None
@@ -122,48 +101,53 @@ class Host:
         # Asks all servers at once: asking a hundred busy ones in turn takes too long. Processes
         # are started by the actor's own thread, because they end with the thread.
         self.pool = ThreadPoolExecutor(POOL_SIZE, thread_name_prefix="ask")
-        self.before = self.held = Reading()
-        self.stack_bytes = memory.kernel_stack_bytes()
+        self.before = self.held = HostMemory()
         self.counters: dict[str, int | None] = {}
 
-    def serve(self, number: int, site: str, tls: Tls | None = None) -> Served:
+    def serve(self, sites: Mapping[int, tuple[str, Tls | None]]) -> dict[int, Served]:
+        """Start the server of each share, by their numbers."""
+        found = {}
         with fleet_faults():
-            server = Server(site, seed=workloads.SITE_SEED, cores=[], address=self.address, tls=tls)
-            self.servers[number] = server
-            authority = None if server.cafile is None else server.cafile.read_bytes()
-        return Served(server.prefix, authority)
-
-    def start(self, number: int, command: Command, authority: bytes | None) -> None:
-        """Start a worker and assign its connections; :meth:`ready` waits until it has warmed up.
-
-        The command lacks what is of this host. The ``authority`` is that of the worker's server.
-        """
-        with fleet_faults():
-            if self.warmup is None:
-                tls = Tls() if authority else None
-                self.warmup = Server(
-                    workloads.WARMUP_SITE, seed=workloads.SITE_SEED, cores=[], tls=tls
+            for number, (site, tls) in sites.items():
+                server = Server(
+                    site, seed=workloads.SITE_SEED, cores=[], address=self.address, tls=tls
                 )
-            cafile = self.authorities(number, authority)
-            child = WorkerProcess(f"worker {number}")
-        self.workers[number] = FleetWorker(child, command.slots)
-        out = f"{self.scratch.name}/times-{number}"
-        child.command(replace(command, warmup_prefix=self.warmup.prefix, out=out, cafile=cafile))
+                self.servers[number] = server
+                authority = None if server.cafile is None else server.cafile.read_bytes()
+                found[number] = Served(server.prefix, authority)
+        return found
 
-    def authorities(self, number: int, authority: bytes | None) -> str | None:
-        """The authorities that a worker trusts, in one file; None on plain HTTP.
+    def start(self, commands: Mapping[int, tuple[Command, bytes | None]]) -> None:
+        """Start the worker of each share, and wait until all have warmed up.
 
-        One file for the warm-up and the trial, so that the trial uses the warm-up's context.
+        A command lacks what is of this host. Beside it is the authority of the worker's server.
         """
+        with fleet_faults():
+            for number, (command, authority) in commands.items():
+                if self.warmup is None:
+                    tls = Tls() if authority else None
+                    self.warmup = Server(
+                        workloads.WARMUP_SITE, seed=workloads.SITE_SEED, cores=[], tls=tls
+                    )
+                child = self.workers[number] = WorkerProcess(f"worker {number}")
+                self.slots[number] = command.slots
+                own = replace(
+                    command,
+                    warmup_prefix=self.warmup.prefix,
+                    out=f"{self.scratch.name}/times-{number}",
+                    cafile=self._authorities(number, authority),
+                )
+                child.command(own)
+            for child in self.workers.values():
+                child.ready(READY_S)
+
+    def _authorities(self, number: int, authority: bytes | None) -> str | None:
+        # One file for the warm-up and the trial, so that the trial uses the warm-up's context.
         if authority is None or self.warmup is None or self.warmup.cafile is None:
             return None
         file = Path(self.scratch.name) / f"authorities-{number}.pem"
         file.write_bytes(self.warmup.cafile.read_bytes() + authority)
         return str(file)
-
-    def ready(self, number: int) -> None:
-        with fleet_faults():
-            self.workers[number].child.ready(READY_S)
 
     def arm(self) -> None:
         """Hold every answer from now on, and read the memory before the first connection."""
@@ -172,20 +156,18 @@ class Host:
                 server.reset()
                 server.hold()
             memory.wait_until_settled()
-            self.before, self.counters = self._reading(), kernel.counters()
+            self.before, self.counters = self._memory(), kernel.counters()
 
-    def _reading(self) -> Reading:
-        slabs, free = memory.read_slabs(), memory.free_memory(or_anonymous=True)
-        pids = [
-            *(worker.child.pid for worker in self.workers.values()),
-            *(server.pid for server in self.servers.values()),
-        ]
-        own = {pid: memory.process_parts(psutil.Process(pid), self.stack_bytes) for pid in pids}
-        return Reading(slabs, free, own)
+    def _memory(self) -> HostMemory:
+        stack = memory.kernel_stack_bytes()
+        pids = [worker.pid for worker in self.workers.values()]
+        pids += [server.pid for server in self.servers.values()]
+        own = {pid: memory.process_parts(psutil.Process(pid), stack) for pid in pids}
+        return HostMemory(memory.read_slabs(), memory.free_memory(or_anonymous=True), own)
 
     def go(self) -> None:
         for worker in self.workers.values():
-            worker.child.go()
+            worker.go()
 
     def look(self) -> HostStatus:
         held = 0
@@ -196,19 +178,18 @@ class Host:
                 held += answer.result()
             except ServerError as error:
                 faults.append(f"the server of worker {number}: {error}")
-        for number, worker in self.workers.items():
-            if worker.result is None:
-                try:
-                    with suppress(TimeoutError):
-                        worker.result = worker.child.result(time.monotonic() + LOOK_S)
-                except (WorkerError, ProcessError) as error:
-                    faults.append(f"worker {number}: {error}")
-        results = sum(worker.result is not None for worker in self.workers.values())
-        return HostStatus(held, results, memory.free_memory(), faults)
+        for number in self.workers.keys() - self.results.keys():
+            try:
+                with suppress(TimeoutError):
+                    late = time.monotonic() + LOOK_S
+                    self.results[number] = self.workers[number].result(late)
+            except (WorkerError, ProcessError) as error:
+                faults.append(f"worker {number}: {error}")
+        return HostStatus(held, len(self.results), memory.free_memory(), faults)
 
     def read(self) -> None:
         with fleet_faults():
-            self.held = self._reading()
+            self.held = self._memory()
 
     def release(self, per_s: float) -> None:
         """Release the held answers, ``per_s`` per second from each server."""
@@ -220,13 +201,9 @@ class Host:
             ledgers = self.pool.map(lambda server: server.ledger(), self.servers.values())
             by_number = dict(zip(self.servers, ledgers, strict=True))
         return HostReport(
-            {number: self._worker(worker) for number, worker in self.workers.items()},
+            {number: (result, self._grown(number)) for number, result in self.results.items()},
             {
-                number: ServerReport(
-                    server.digest,
-                    by_number[number],
-                    {f"server_{name}": gain for name, gain in self._grown(server.pid).items()},
-                )
+                number: (server.digest, by_number[number], self._served(server.pid))
                 for number, server in self.servers.items()
             },
             self.before,
@@ -234,32 +211,24 @@ class Host:
             kernel.delta(self.counters, kernel.counters()),
         )
 
-    def _worker(self, worker: FleetWorker) -> WorkerReport:
-        assert worker.result is not None
-        pid = worker.child.pid
+    def _grown(self, number: int) -> Growth:
+        pid = self.workers[number].pid
         both = self.before.own[pid], self.held.own[pid]
-        grown = self._grown(pid) | memory.grown(*both, ("kernel_stack_bytes",))
-        grown["send_buffer_bytes"] = memory.send_buffers(*both, worker.connections)
-        return WorkerReport(worker.result, grown)
+        buffers = memory.send_buffers(*both, self.slots[number])
+        own = memory.grown(*both, (*OWN, "kernel_stack_bytes"))
+        return Growth.model_validate({**own, "send_buffer_bytes": buffers})
 
-    def _grown(self, pid: int) -> Grown:
-        names = ("user_bytes", "page_table_bytes")
-        return memory.grown(self.before.own[pid], self.held.own[pid], names)
+    def _served(self, pid: int) -> Growth:
+        gained = memory.grown(self.before.own[pid], self.held.own[pid], OWN)
+        return Growth.model_validate({f"server_{name}": gain for name, gain in gained.items()})
 
     def stop(self) -> None:
-        ends: list[Callable[[], None]] = [
-            *(worker.child.close for worker in self.workers.values()),
-            *(server.stop for server in self.servers.values()),
-        ]
-        if self.warmup is not None:
-            ends.append(self.warmup.stop)
-        for worker in self.workers.values():
-            if worker.result is None:  # it would not end by itself
-                worker.child.process.kill()
-        for end in ends:
+        for number, worker in self.workers.items():
+            if number not in self.results:  # it would not end by itself
+                worker.process.kill()
+        ends: list[Callable[[], None]] = [worker.close for worker in self.workers.values()]
+        ends += [server.stop for server in self.servers.values()]
+        for end in (*ends, *([self.warmup.stop] if self.warmup else [])):
             end()
-        self.workers.clear()
-        self.servers.clear()
-        self.warmup = None
         self.pool.shutdown()
         self.scratch.cleanup()

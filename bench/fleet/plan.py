@@ -16,7 +16,6 @@ from functools import cached_property
 
 import psutil
 
-from bench.errors import BenchError
 from bench.fleet.records import HostFacts
 from bench.machine import kernel, procfs
 from bench.machine.doctor import (
@@ -29,46 +28,16 @@ from bench.machine.doctor import (
 )
 from bench.plan.tls import SERVER_KIB, client_kib
 from bench.sides.tls import Tls
+from bench.study.record import StudyError
 from bench.text import KIB, MIB
 
 UNKNOWN = 2**62
 """Stands for a limit that is not set, or that this platform does not show."""
 
-
-def look(host: str) -> tuple[str, HostFacts]:
-    """This machine's boot id and limits, read on it, as its machine's first host.
-
-    Changes only this process's soft descriptor limit.
-    """
-    _, descriptors = raise_descriptor_limit()
-    return procfs.read("proc/sys/kernel/random/boot_id") or host, HostFacts(
-        host=host,
-        machine=0,
-        cores=psutil.cpu_count() or 1,
-        descriptors=descriptors,
-        ports=kernel.ephemeral_ports() or UNKNOWN,
-        memory_available_bytes=available_bytes(),
-    )
-
-
-def numbered(found: Sequence[tuple[str, HostFacts]]) -> list[HostFacts]:
-    """Hosts with one boot id get one machine: they share a kernel, its memory and its tables."""
-    boots = list(dict.fromkeys(boot for boot, _ in found))
-    return [fact.model_copy(update={"machine": boots.index(boot)}) for boot, fact in found]
-
-
-CONNECTION_BYTES = {
-    "callbacks": 15 * KIB,
-    "generators": 16 * KIB,
-    "async_await": 24 * KIB,
-}
+CONNECTION_BYTES = {"callbacks": 15 * KIB, "generators": 16 * KIB, "async_await": 24 * KIB}
 """Kernel and user memory of both ends, rounded up. The doctor has a figure for other backends."""
 
-TLS_BYTES = {
-    "callbacks": 64 * KIB,
-    "generators": 68 * KIB,
-    "async_await": 328 * KIB,
-}
+TLS_BYTES = {"callbacks": 64 * KIB, "generators": 68 * KIB, "async_await": 328 * KIB}
 """What TLS adds at both ends, rounded up. :mod:`bench.plan.tls` has figures for other backends."""
 
 SHARE_BYTES = 48 * MIB
@@ -94,8 +63,26 @@ TLS_RAMP_PER_S = 500
 """The same over TLS, where each connection takes a handshake at both ends."""
 
 
-class FleetPlanError(BenchError):
-    """The fleet cannot do this; the message has the numbers and how to raise the limit."""
+def look(host: str) -> tuple[str, HostFacts]:
+    """This machine's boot id and limits, read on it, as its machine's first host.
+
+    Changes only this process's soft descriptor limit.
+    """
+    _, descriptors = raise_descriptor_limit()
+    return procfs.read("proc/sys/kernel/random/boot_id") or host, HostFacts(
+        host=host,
+        machine=0,
+        cores=psutil.cpu_count() or 1,
+        descriptors=descriptors,
+        ports=kernel.ephemeral_ports() or UNKNOWN,
+        memory_available_bytes=available_bytes(),
+    )
+
+
+def numbered(found: Sequence[tuple[str, HostFacts]]) -> list[HostFacts]:
+    """Hosts with one boot id get one machine: they share a kernel, its memory and its tables."""
+    boots = list(dict.fromkeys(boot for boot, _ in found))
+    return [fact.model_copy(update={"machine": boots.index(boot)}) for boot, fact in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +153,11 @@ class FleetPlan:
         return self.connections / self.ramp_per_s
 
     @property
+    def program(self) -> str:
+        """As the record names it: ``callbacks/tls 1000000``."""
+        return f"{self.backend}{'/tls' if self.tls else ''} {self.connections}"
+
+    @property
     def words(self) -> str:
         """``1,000,000 connections of callbacks over TLS``."""
         over = " over TLS" if self.tls else ""
@@ -192,56 +184,44 @@ def make(
 ) -> FleetPlan:
     """Plan with the largest share that the limits of a process allow, unless it is given.
 
-    Raises :class:`FleetPlanError` without hosts, or if a process cannot hold any connection.
+    Raises :class:`StudyError` without hosts, or if a process cannot hold any connection.
     """
     if not hosts:
-        raise FleetPlanError("the cluster has no worker; start one with: dask worker SCHEDULER")
+        raise StudyError("the cluster has no worker; start one with: dask worker SCHEDULER")
     largest = share or min(
         min(host.descriptors - SPARE_DESCRIPTORS, int(host.ports * PORTS_SHARE)) for host in hosts
     )
     if largest < 1:
-        raise FleetPlanError("a process cannot hold a single connection here: ulimit -n is too low")
+        raise StudyError("a process cannot hold a single connection here: ulimit -n is too low")
     pace = ramp_per_s or (TLS_RAMP_PER_S if tls else RAMP_PER_S)
     return FleetPlan(connections, backend, hosts, largest, pace, threads, tls)
 
 
-Doctors = Callable[[Mapping[str, Needs]], dict[str, list[CheckResult]]]
-"""Asks the doctor of each of these hosts whether there is room for what it needs."""
+DoctorsSay = Mapping[str, Sequence[CheckResult]]
+"""What the doctors of hosts say, by the names of the hosts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """A plan, and what the doctors of its hosts say of it."""
+def check(
+    made: FleetPlan, ask: Callable[[Mapping[str, Needs]], DoctorsSay]
+) -> tuple[DoctorsSay, int]:
+    """What the doctors say of a plan, and how many of its connections fit."""
 
-    plan: FleetPlan
-    found: Mapping[str, Sequence[CheckResult]]
-    most: int  # how many of its connections fit
+    def refused(connections: int) -> bool:
+        found = ask(replace(made, connections=connections).needs)
+        return any(one.level == "refusal" for each in found.values() for one in each)
 
-    @property
-    def fits(self) -> bool:
-        return self.most == self.plan.connections
-
-    @property
-    def refusal(self) -> str:
-        why = "; ".join(
-            f"{one.check} on {host}: {one.found} ({one.fix})"
-            for host, results in self.found.items()
-            for one in results
-            if one.level == "refusal"
-        )
-        return f"{self.plan.words} do not fit: {why}; at most {self.most:,} do"
+    most = made.connections
+    if refused(most):
+        most = bisect(range(1, most), False, key=refused)
+    return ask(made.needs), most
 
 
-def check(made: FleetPlan, ask: Doctors) -> Checked:
-    """Ask the doctors; if they refuse, find out how many connections fit."""
-
-    def found(connections: int) -> dict[str, list[CheckResult]]:
-        return ask(replace(made, connections=connections).needs)
-
-    def fits(results: Mapping[str, Sequence[CheckResult]]) -> bool:
-        return all(one.level != "refusal" for each in results.values() for one in each)
-
-    first, most = found(made.connections), made.connections
-    if not fits(first):
-        most = bisect(range(1, most), False, key=lambda fewer: not fits(found(fewer)))
-    return Checked(made, first, most)
+def refusal(made: FleetPlan, found: DoctorsSay, most: int) -> str | None:
+    """Why a plan does not fit, and how many connections would; None if it does."""
+    why = "; ".join(
+        f"{one.check} on {host}: {one.found} ({one.fix})"
+        for host, results in found.items()
+        for one in results
+        if one.level == "refusal"
+    )
+    return f"{made.words} do not fit: {why}; at most {most:,} do" if why else None

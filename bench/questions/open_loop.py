@@ -38,7 +38,7 @@ ENOUGH_LATE: Final = 1000 * stats.MIN_BEYOND
 MOST: Final = 4
 """Panels on one slide."""
 
-STEPS: Final = 60
+STEPS: Final = 30
 """Points of a line of percentiles."""
 
 CLEAR: Final = 1.5

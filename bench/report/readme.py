@@ -18,23 +18,20 @@ DOUBTS = "pairs"
 
 
 def markdown(analysis: Analysis, charts: str, folder: Path) -> str:
-    """Pictures in light and dark, two in a row.
+    """Pictures, two in a row.
 
     ``charts`` is the address of the campaign's charts and ``folder`` where they lie:
     only what was drawn is shown.
     """
     told = story(analysis)
     drawn = [name for name in told if (folder / file_name(name, "svg", "light")).is_file()]
-    pictures = [
-        (f"{charts}/{light}", f"{charts}/{dark}", escape(f"Chart: {told[name].headline}"))
-        for name in shown_first(drawn)
-        for light, dark in [(file_name(name, "svg", "light"), file_name(name, "svg", "dark"))]
-    ]
-    width = "100%" if len(pictures) == 1 else "49%"
+    shown = shown_first(drawn)
+    width = "100%" if len(shown) == 1 else "49%"
     return "\n".join(
-        f'<a href="{light}"><picture><source media="(prefers-color-scheme: dark)" srcset="{dark}">'
-        f'<img src="{light}" width="{width}" alt="{alt}"></picture></a>'
-        for light, dark, alt in pictures
+        f'<a href="{address}"><img src="{address}" width="{width}" '
+        f'alt="{escape(f"Chart: {told[name].headline}")}"></a>'
+        for name in shown
+        for address in [f"{charts}/{file_name(name, 'svg', 'light')}"]
     )
 
 

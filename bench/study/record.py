@@ -104,6 +104,11 @@ class Run(Generic[Part]):
         return {program: "; ".join(reasons) for program, reasons in said.items()}
 
     @property
+    def taken(self) -> bool:
+        """Whether any program ran, whatever came of it."""
+        return any(sample.status != "refused" for sample in self.samples)
+
+    @property
     def bad(self) -> bool:
         """Whether a sample failed or is void. What was refused is no fault."""
         return any(sample.status in ("failed", "void") for sample in self.samples)
@@ -148,8 +153,8 @@ class Study(Generic[Part]):
         return list(found.values())
 
     def last(self, folder: Path) -> Run[Part]:
-        """The last run with samples. Raises :class:`StudyError` without one."""
-        found = [run for run in self.runs(folder) if run.samples]
+        """The last run. Raises :class:`StudyError` without one."""
+        found = self.runs(folder)
         if not found:
             raise StudyError(
                 f"{shown(self.file(folder))}: no record; measure one with python -m bench study"

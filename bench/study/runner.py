@@ -76,6 +76,8 @@ def run(
 ) -> bool:
     """Measure every program in each round; returns whether Ctrl-C left all of them run.
 
+    Ctrl-C before there is a sample is passed on.
+
     ``resume`` goes on with the last run in the folder, where no sample was taken or it does not
     count. Programs run one after the other, or as many at a time as ``pool`` has threads. Raises
     :class:`StudyError` when nothing can run, or the last run was measured differently.
@@ -121,6 +123,8 @@ def run(
             with deferred() if pool is None else nullcontext():
                 take_all(study, log, head.run, turns, pool, console)
         except KeyboardInterrupt:
+            if not study.last(folder).taken:
+                raise
             console.print("interrupted: what was measured is kept; continue with --resume")
             return False
     return True

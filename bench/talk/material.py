@@ -19,7 +19,7 @@ from bench.costs.accounts import Counted
 from bench.errors import BenchError
 from bench.fleet import records as fleet_records
 from bench.fleet import report as fleet_report
-from bench.fleet.records import FleetRecords, sentence
+from bench.fleet.records import FleetTrial, sentence
 from bench.launch import RESULTS
 from bench.report import charts, cite, findings
 from bench.report.charts import Design, Skip
@@ -51,7 +51,7 @@ class Material:
     analysis: Analysis
     folder: Path  # of the campaign
     costs: Run[Counted] | None = None
-    fleet: FleetRecords | None = None
+    fleet: Run[FleetTrial] | None = None
     fleet_folder: Path | None = None
     gaps: list[Gap] = field(default_factory=list)
     designs: dict[str, Design | Skip] = field(default_factory=dict)  # that were asked for
@@ -75,7 +75,7 @@ class Material:
             analysis,
             folder,
             next(iter(counted), None),
-            fleet_records.load(fleet) if fleet else None,
+            fleet_records.STUDY.last(fleet) if fleet else None,
             fleet,
         )
 
@@ -96,9 +96,10 @@ class Material:
             and f"counted on {self.costs.head.created[:10]}; "
             f"{machine(self.costs.head.environment)}",
             "holding": self.fleet
-            and f"fleet {self.fleet.fleet.fleet}; {machine(self.fleet.fleet.environment)}",
-            "fleet": self.fleet,
-            "largest": self.fleet.largest if self.fleet else [],
+            and f"fleet {self.fleet.head.run}; {machine(self.fleet.head.environment)}",
+            "fleet": self.fleet and self.fleet.head.environment,
+            "largest": fleet_records.largest(self.fleet) if self.fleet else [],
+            "refused": fleet_records.faults(self.fleet) if self.fleet else [],
             "verdicts": self.verdicts,
             "judged": self.judged,
             "all_stated": ledger.all_stated,
@@ -182,7 +183,7 @@ class Material:
         if name == costs_report.NAME and self.costs:
             return list(dict.fromkeys(backend for backend, *_ in counts.crawled(self.costs)))
         if name == fleet_report.RAMP and self.fleet:
-            return list(dict.fromkeys(trial.backend for trial in self.fleet.trials))
+            return fleet_report.backends(self.fleet)
         return self.analysis.backends
 
 

@@ -11,7 +11,7 @@ Tables and charts come from that file alone. All studies share these options:
   python -m bench study micro                   tasks, imports, calls to a thread, pools
   python -m bench study costs                   instructions and system calls of a page
   python -m bench study claims --measure        well-known claims, then and now
-  python -m bench study fleet hold --connections 1000000    a million connections
+  python -m bench study fleet --connections 1000000    hold a million connections
   python -m bench study interpreters            the models on every CPython here
   python -m bench study micro --help            the options of one, with examples
 """

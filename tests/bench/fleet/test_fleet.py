@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -17,10 +16,10 @@ import pytest
 
 from bench.__main__ import main
 from bench.fleet import cluster as clusters
-from bench.fleet import records as fleet_records
-from bench.fleet import report
-from bench.fleet.records import FleetRecords
+from bench.fleet.records import STUDY, FleetTrial
 from bench.launch import ROOT
+from bench.study.record import Run
+from bench.study.report import Report
 from tests.bench import small
 from tests.bench.fleet.conftest import PATIENCE_S, Cluster, distributed, wait_for
 
@@ -46,10 +45,10 @@ def fleet(*arguments: str) -> int:
     return main(["study", "fleet", *arguments])
 
 
-def records(results: Path) -> FleetRecords:
+def last(results: Path) -> Run[FleetTrial]:
     """The only fleet in a folder."""
-    (folder,) = results.glob("fleet-*")
-    return fleet_records.load(folder)
+    (run,) = STUDY.runs(results)
+    return run
 
 
 @pytest.mark.slow
@@ -62,45 +61,39 @@ def test_connections_meet_at_one_barrier_and_too_many_are_refused(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    drawn: list[tuple[int, Path]] = []  # test_report.py draws the charts
-    monkeypatch.setattr(report, "write", lambda found, out: drawn.append((len(found.trials), out)))
+    monkeypatch.setattr(Report, "write", lambda *_: None)  # test_report.py draws the charts
     results = tmp_path / "results"
     code = fleet(
-        *("hold", "--connections", f"{CONNECTIONS},10000000", "--scheduler", cluster.address),
-        *("--results", str(results), "--json", "--backends", backend, *how),
+        *("--connections", f"{CONNECTIONS},10000000", "--scheduler", cluster.address),
+        *("--out", str(results), "--backends", backend, *how),
     )
     printed = capsys.readouterr()
-    assert code == 1, printed.err  # the second one does not fit
-    summary = json.loads(printed.out)
-    assert (summary["trials"], summary["bad"]) == (2, 1)
-    found = records(results)
-    trial, refused = found.trials
+    assert code == 0, printed.err  # what was refused is no fault
+    refused, sample = last(results).samples
+    trial = sample.part
+    assert trial is not None, sample.reason
     assert refused.status == "refused"
     assert f"connections of {trial.told} do not fit: " in (refused.reason or "")
     assert "memory on " in (refused.reason or "")
-    assert trial.tls == refused.tls == ("TLS 1.3, ecdsa, tickets" if how else None)
-    assert (trial.status, trial.reason) == ("ok", None)
-    assert (trial.workers, trial.hosts, trial.held) == (2, 2, CONNECTIONS)
-    assert [sample.connections for sample in trial.samples][-1] == CONNECTIONS
-    assert [worker.connections for worker in found.workers] == [CONNECTIONS // 2] * 2
-    assert {worker.host for worker in found.workers} == {host.host for host in found.fleet.hosts}
-    assert len({host.machine for host in found.fleet.hosts}) == 1
-    for worker in found.workers:
-        assert (worker.status, worker.digest) == ("ok", worker.digest_expected)
+    assert trial.tls == ("TLS 1.3, ecdsa, tickets" if how else None)
+    assert (sample.status, sample.reason) == ("ok", None)
+    assert (len(trial.workers), len(trial.hosts), trial.held) == (2, 2, CONNECTIONS)
+    assert [moment.connections for moment in trial.samples][-1] == CONNECTIONS
+    assert [worker.connections for worker in trial.workers] == [CONNECTIONS // 2] * 2
+    assert {worker.host for worker in trial.workers} == {host.host for host in trial.hosts}
+    assert len({host.machine for host in trial.hosts}) == 1
+    for worker in trial.workers:
+        assert worker.digest == worker.digest_expected
         # On its own host, connected to the other one.
         address = worker.host.partition(":")[0]
-        assert worker.server is not None
         assert {address, worker.server.split("/")[2].partition(":")[0]} == HOSTS
         ledger = worker.ledger
-        assert ledger is not None
         assert ledger.repeated == 0
         assert ledger.peak_in_flight == ledger.connections_opened == worker.connections
         shaken = ledger.handshakes
         assert (shaken and (shaken.full, shaken.failed)) == (
             (worker.connections, 0) if how else None
         )
-    folder = Path(summary["folder"])
-    assert drawn == [(2, folder)]
     assert cluster.children("bench.sides.worker") == cluster.children("server") == []
 
 
@@ -109,8 +102,8 @@ def test_a_backend_without_https_is_refused_before_anything_starts(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, cluster: Cluster
 ) -> None:
     code = fleet(
-        *("hold", "--tls", "--connections", "100", "--backends", "trio_sockets"),
-        *("--results", str(tmp_path), "--scheduler", cluster.address),
+        *("--tls", "--connections", "100", "--backends", "trio_sockets"),
+        *("--out", str(tmp_path), "--scheduler", cluster.address),
     )
     assert code != 0
     assert "trio_sockets has no HTTPS: " in capsys.readouterr().err
@@ -121,17 +114,9 @@ def begun(cluster: Cluster, results: Path, *more: str) -> subprocess.Popen[str]:
     """A fleet in the middle of a slow ramp."""
     process = subprocess.Popen(
         [
-            *(
-                sys.executable,
-                "-m",
-                "bench",
-                "study",
-                "fleet",
-                "hold",
-                "--scheduler",
-                cluster.address,
-            ),
-            *("--connections", "2000", "--ramp", "50", "--results", str(results), *more),
+            *(sys.executable, "-m", "bench", "study", "fleet"),
+            *("--scheduler", cluster.address),
+            *("--connections", "2000", "--ramp", "50", "--out", str(results), *more),
         ],
         cwd=ROOT,
         env=small.environment(),
@@ -157,7 +142,7 @@ def test_a_worker_that_is_killed_voids_the_trial_and_is_named(
         cluster.children("bench.sides.worker")[0].kill()
         printed = process.communicate(timeout=PATIENCE_S)[0]
     assert process.returncode == 1, printed
-    (trial,) = records(tmp_path / "results").trials
+    (trial,) = last(tmp_path / "results").samples
     assert trial.status == "void"
     assert trial.reason is not None
     assert "killed by SIGKILL" in trial.reason
@@ -178,11 +163,11 @@ def test_a_lost_host_is_noticed_and_the_others_stop(
         os.kill(cluster.workers[0].pid, how)
         printed = process.communicate(timeout=PATIENCE_S)[0]
     assert process.returncode == 1, printed
-    found = records(tmp_path / "results")
-    (trial,) = found.trials
+    (trial,) = last(tmp_path / "results").samples
     assert trial.status == "void"
     assert trial.reason is not None
-    lost = [host.host for host in found.fleet.hosts if host.host in trial.reason]
+    assert trial.part is not None
+    lost = [host.host for host in trial.part.hosts if host.host in trial.reason]
     assert len(lost) == 1, trial.reason
     # The other host has stopped; the lost one's processes end with it.
     wait_for(lambda: not psutil.Process(cluster.workers[1].pid).children())
@@ -194,8 +179,8 @@ def test_too_much_is_refused_before_anything_starts(
     cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = fleet(
-        *("hold", "--connections", "9000000", "--scheduler", cluster.address),
-        *("--results", str(tmp_path / "results")),
+        *("--connections", "9000000", "--scheduler", cluster.address),
+        *("--out", str(tmp_path / "results")),
     )
     assert code == 2
     printed = capsys.readouterr().err
@@ -209,7 +194,7 @@ def test_no_scheduler_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(clusters, "CONNECT_S", 0.2)
-    assert fleet("plan", "--scheduler", "tcp://127.0.0.1:9") == 2
+    assert fleet("--plan", "--scheduler", "tcp://127.0.0.1:9") == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "dask scheduler" in line
 
@@ -239,8 +224,8 @@ def test_a_second_ctrl_c_does_not_break_off_the_end(monkeypatch: pytest.MonkeyPa
 def test_ctrl_c_stops_every_process(times: int, tmp_path: Path) -> None:
     with subprocess.Popen(
         [
-            *(sys.executable, "-m", "bench", "study", "fleet", "hold", "--connections", "1000"),
-            *("--ramp", "20", "--results", str(tmp_path)),
+            *(sys.executable, "-m", "bench", "study", "fleet", "--connections", "1000"),
+            *("--ramp", "20", "--out", str(tmp_path)),
         ],
         cwd=ROOT,
         env=small.environment(),

@@ -72,7 +72,7 @@ def test_the_reference_fills_every_slide_in_the_order_of_the_story() -> None:
         assert one.source
     for name in ("the-connection", "the-page", "the-wait", "https", "what-to-choose"):
         assert campaign_id in slide(name).source
-    assert fleet_store.load(FLEET).fleet.fleet in slide("as-many-as-fit").source
+    assert fleet_store.STUDY.last(FLEET).head.run in slide("as-many-as-fit").source
 
 
 def test_what_was_not_measured_is_left_out_with_the_reason(tmp_path: Path) -> None:
@@ -159,13 +159,13 @@ def test_the_notes_quote_a_finding_with_its_interval(name: str, finding: str) ->
 
 
 def test_the_trials_the_fleet_and_the_readings_are_counted_again() -> None:
-    records, fleet = store.load(REFERENCE), fleet_store.load(FLEET)
+    records, fleet = store.load(REFERENCE), fleet_store.STUDY.last(FLEET)
     usable = sum(t.status == "ok" for t in records.trials)
     assert f"{len(records.trials):,} trials of this campaign, {usable:,} gave every" in spoken(
         "the-crawler"
     )
-    held = [t for t in fleet.trials if t.workload == "hold" and t.status == "ok"]
-    assert f"{max(t.connections for t in held):,}" in slide("as-many-as-fit").title
+    held = [sample.part.connections for sample in fleet.samples if sample.part]
+    assert f"{max(held):,}" in slide("as-many-as-fit").title
     tested = slide("the-claim-tested")
     holding = tested.body.count("| **holds here** |")
     assert f"{holding} of {tested.body.count('| **')} readings" in tested.title
