@@ -117,6 +117,8 @@ class Sheet:
         positions: Sequence[Position] | None = None
         themes: dict[Theme, Sequence[Format]] = {"light": self.formats, "dark": self.dark}
         for theme, formats in themes.items():
+            if not formats:
+                continue
             look = Look(theme, self.shape, self.backends)
             with style(look):
                 slide = design.slide(look, self.footer, positions)
