@@ -50,10 +50,8 @@ class Section:
     """A section of the page."""
 
     anchor: str  # its address on the page
-    link: str  # its name in the navigation
     title: str
     body: Markup
-    first: bool = False  # for every reader; the others are folded, for reviewers
 
 
 @dataclass(frozen=True, slots=True)

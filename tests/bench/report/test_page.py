@@ -17,7 +17,6 @@ from markupsafe import escape
 
 from bench import store
 from bench.analysis.analysis import Analysis
-from bench.capacity.report import ADVICE
 from bench.claims import ledger, verdict
 from bench.claims import measure as experiments
 from bench.claims.ledger import CLAIMS
@@ -48,7 +47,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         whole = charts.story
         patch.setattr(charts, "story", lambda analysis: {n: whole(analysis)[n] for n in DRAWN})
-        page.build(Analysis(store.load(file)), folder, file, [ADVICE, CLAIMS])
+        page.build(Analysis(store.load(file)), folder, file, [CLAIMS])
     return folder
 
 
