@@ -200,7 +200,6 @@ def extra(analysis: Analysis, folder: Path) -> Extra:
     body = rendered("section.html", claims=verdicts, interpreters=interpreters(verdicts))
     section = Section(
         anchor="claims",
-        link="Then and now",
         title="Well-known claims, then and now",
         body=Markup(body),  # nosec B704: the template escapes all text
     )
