@@ -36,6 +36,7 @@ COLUMNS: Final = {
     OVER_TLS: "memory over TLS",
     OPENED: "page, new connection",
 }
+MEMORY: Final = (HELD, OVER_TLS)
 POINT: Final = "throughput-100"
 PROSE: Final = (
     "Everything is a ratio to `async_await` in the same campaign: below 1 it costs less. A ratio "
@@ -54,6 +55,10 @@ class Against:
 
     ratios: Mapping[str, Mapping[str, Ratio]]
     floor: float | None  # of pages, in logs
+    in_all: bool  # whether memory is that of the kernel, too
+
+    def title(self, key: str) -> str:
+        return f"{'' if self.in_all or key not in MEMORY else 'user '}{COLUMNS[key]}"
 
     def card(self, label: str, _: str) -> list[Row]:
         """Nothing: a card has these quantities from their own questions."""
@@ -69,7 +74,7 @@ class Against:
     def said(self, label: str) -> str:
         """``22 % less for a page, undecided for a connection``."""
         parts = [
-            f"{words(mine[label])} for {COLUMNS[key]}"
+            f"{words(mine[label])} for {self.title(key)}"
             for key, mine in self.ratios.items()
             if label in mine
         ]
@@ -106,7 +111,8 @@ def measured(analysis: Analysis) -> Against:
         },
     }
     floor = analysis.floor(CPU_PER_1000).log
-    return Against({key: ratios for key, ratios in found.items() if ratios}, floor)
+    in_all = all(fit.total is not None for fit in analysis.memory.values())
+    return Against({key: ratios for key, ratios in found.items() if ratios}, floor, in_all)
 
 
 def _held(fits: Mapping[str, MemoryFit]) -> dict[str, Ratio]:
@@ -152,7 +158,7 @@ def answer(analysis: Analysis) -> Answer | None:
 def _table(found: Against, labels: Sequence[str]) -> Table:
     return Table(
         "Against asyncio",
-        [name("backend"), *(Column(COLUMNS[key]) for key in found.ratios)],
+        [name("backend"), *(Column(found.title(key)) for key in found.ratios)],
         [
             [label, *(cells.judged_ratio(mine.get(label)) for mine in found.ratios.values())]
             for label in labels
@@ -164,7 +170,7 @@ def _table(found: Against, labels: Sequence[str]) -> Table:
 def _figure(found: Against, labels: Sequence[str]) -> Figure:
     panels = [
         Panel(
-            COLUMNS[key],
+            found.title(key),
             {x: [mine[x].spread if x in mine else None] for x in labels},
             TIMES,
             dots=True,

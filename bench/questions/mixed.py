@@ -169,7 +169,7 @@ def answer(analysis: Analysis) -> Answer | None:
                 head,
                 NAME,
                 "Response time beside pages that need work",
-                f"Open loop in which one page in {every} needs work: the others",
+                f"Open loop in which one page in {every} needs work; response times of the others",
                 {
                     f"response time beside {w:g} ms of work": (key(HALF, w), key(TAIL, w))
                     for w in amounts

@@ -69,6 +69,7 @@ MEASURED: dict[str, Callable[..., Any]] = {
     "waiting": partial(synthetic.campaign, workloads=["waiting"]),
     "crossover": crossed,
     "handovers": switching,
+    "against": partial(synthetic.campaign, workloads=("throughput", "c10k")),
     "churn": partial(costed, churn.COLUMNS),
     "tls_pages": encrypted,
     "open_loop": scheduled,
@@ -107,9 +108,10 @@ def named(question: Question) -> str:
     return question.NAME
 
 
-CLAIM_NOTHING: Final = ("variants", "glance")
+CLAIM_NOTHING: Final = ("variants", "glance", "against")
 """Fifty crawls share the caches of one processor, so their ratios are not those of a crawl; and
-what stands in a glance is claimed by the question that it belongs to."""
+what stands in a glance is claimed by the question that it belongs to. Against asyncio each ratio
+has a finding of its own."""
 
 every = pytest.mark.parametrize("question", QUESTIONS, ids=named)
 
