@@ -95,7 +95,7 @@ SILENT = tuple(synthetic.campaign(blocks=2, workloads=["cost"]))
 
 MOST_WORDS = 20
 RATIO_OF_RATIOS = re.compile(r"\btimes the\b|\btakes? [\d.]+ times\b")
-HOW_MANY = re.compile(r"\b(one trial|[135] (trials?|blocks?|runs?)|\d+ independent pairs?)\b")
+HOW_MANY = re.compile(r"\b(one trial|[135] (trials?|blocks?)|\d+ runs?|\d+ independent pairs?)\b")
 
 
 @cache
