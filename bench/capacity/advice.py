@@ -110,7 +110,8 @@ def weigh(costs: Costs, backend: Backend, need: Need) -> Row:
         limit=limit,
     )
     row = _with_memory(_with_queue(row, backend, need), backend, need)
-    return replace(row, notes=(*row.notes, *_beyond(backend, need, row)))
+    beyond = [] if costs.serving else _beyond(backend, need, row)
+    return replace(row, notes=(*row.notes, *beyond))
 
 
 def _with_queue(row: Row, backend: Backend, need: Need) -> Row:

@@ -1,25 +1,20 @@
-"""An advice as a table and what to know about it: on the terminal, as JSON, in a report."""
+"""An advice as a table and what to know about it: on the terminal, and as JSON."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
-from pathlib import Path
+from dataclasses import asdict
 from typing import Any, Final
 
-from markupsafe import Markup
 from rich.console import Console
 from rich.text import Text
 
-from bench.analysis.analysis import Analysis
-from bench.capacity import model
-from bench.capacity.advice import BEYOND, Advice, Row, advise
-from bench.capacity.model import EXAMPLE, PLAIN, Costs, Need
+from bench.capacity.advice import BEYOND, Advice, Row
+from bench.capacity.model import Costs
 from bench.machine.doctor import SPARE_DESCRIPTORS
-from bench.report import markup, tables
-from bench.report.page import Extension, Extra, Section
+from bench.report import tables
 from bench.show.table import MISSING, Column, Table, name
 from bench.text import capital, count, duration, listing, plural, significant, size_words
 
@@ -37,6 +32,10 @@ COLUMNS: Final = (
     name("backend"),
     *(Column(title) for title in ("group", "processors", "processes", "memory", "page")),
 )
+
+
+CLIENT: Final = "client that fetches pages of 2 KB and follows their links"
+SERVER: Final = "server that answers requests for 2 KB, its own side alone"
 
 
 def _cells(row: Row) -> list[str]:
@@ -75,8 +74,8 @@ def show(advice: Advice, costs: Costs, console: Console) -> None:
         console.print(Text.assemble(("• ", "dim"), line))
     console.print(
         Text(
-            f"From campaign {advice.campaign}: {advice.machine}. These are costs of a client that "
-            "fetches pages of 2 KB and follows their links: see docs/advice.md.",
+            f"From campaign {advice.campaign}: {advice.machine}. These are costs of a "
+            f"{SERVER if costs.serving else CLIENT}: see docs/advice.md.",
             "dim",
         )
     )
@@ -131,7 +130,9 @@ def _left(rows: Sequence[Row]) -> Iterator[str]:
 def remarks(costs: Costs, advice: Advice) -> Iterator[str]:
     """What of the need is beyond what was measured, for every row."""
     need = advice.need
-    if 1e3 * need.delay_s >= BEYOND * costs.longest_delay_ms:
+    if costs.serving and need.tls:
+        yield "What TLS costs a server’s processor was not measured: it counts in memory alone."
+    if need.delay_s and 1e3 * need.delay_s >= BEYOND * costs.longest_delay_ms:
         delays = duration(1e3 * need.delay_s), duration(costs.longest_delay_ms)
         yield f"The delay is {delays[0]}, measured up to {delays[1]}."
     if max((row.processes or 1 for row in advice.able), default=1) > costs.processors:
@@ -160,46 +161,3 @@ def chosen(costs: Costs, named: Sequence[str] | None = None, *, everything: bool
     known = [backend.name for backend in costs.backends]
     people = [each for each in known if each in PEOPLE]
     return list(named or ([] if everything else people) or known)
-
-
-def example(costs: Costs) -> Need:
-    return EXAMPLE if any(backend.encrypted for backend in costs.backends) else PLAIN
-
-
-# --- on a page ---------------------------------------------------------------------------
-
-
-def extra(analysis: Analysis, folder: Path) -> Extra:
-    """The section; nothing for a campaign that cannot compare backends."""
-    del folder
-    costs = model.costs(analysis)
-    if costs is None or costs.point is None:
-        return Extra()
-    need, people = example(costs), chosen(costs, everything=False)
-    advice = advise(replace(costs, backends=[costs.of(name) for name in people]), need)
-    notes = [*_left(advice.rows), *remarks(costs, advice)]
-    templates = markup.templates(__name__)
-    body = templates.get_template("section.html").render(
-        command=command(costs, need),
-        table=replace(able_table(advice), caption="What each backend needs", notes=notes),
-    )
-    section = Section(
-        anchor="advice",
-        link="Which one?",
-        title="Which one should you use?",
-        body=Markup(body),  # nosec B704: the template escapes all text
-        first=True,
-    )
-    return Extra([section])
-
-
-def command(costs: Costs, need: Need) -> str:
-    """The command that gives this advice."""
-    options = [f"--connections {need.connections}", f"--delay {1000 * need.delay_s:g}ms"]
-    options += [] if need.rate is None else [f"--rate {need.rate:g}"]
-    options += ["--tls"] if need.tls else []
-    options += [f"--work {1000 * need.work_s:g}ms"] if need.work_s else []
-    return f"python -m bench advise --results {costs.campaign} {' '.join(options)}"
-
-
-ADVICE = Extension({}, extra)

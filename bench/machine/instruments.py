@@ -92,32 +92,40 @@ def read_system_calls(texts: Iterable[str]) -> Counts:
 # --- which programs are here -------------------------------------------------------------
 
 
-def ran(words: Sequence[str]) -> subprocess.CompletedProcess[str] | None:
-    """A program that has ended; None if there is none, or it does not end."""
+def run(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """A program that has ended. Raises OSError without one, and TimeoutExpired for a slow one."""
+    return subprocess.run(
+        words,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        timeout=PROBE_S,
+        env=environment(),
+    )
+
+
+def fault(words: Sequence[str], cannot: str) -> str | None:
+    """Why a tool is of no use, with what it ``cannot`` do; None if it works.
+
+    A slow machine is not the tool's fault, and another version would not help.
+    """
     try:
-        return subprocess.run(
-            words,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=PROBE_S,
-            env=environment(),
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-
-
-def works(words: Sequence[str]) -> bool:
-    done = ran(words)
-    return done is not None and done.returncode == 0
+        return cannot if run(words).returncode else None
+    except subprocess.TimeoutExpired:
+        return f"did not answer in {PROBE_S:g} s: this machine is overloaded; try again later"
+    except OSError as error:
+        return f"cannot be started: {error.strerror}"
 
 
 def version(program: str) -> str | None:
     if shutil.which(program) is None:
         return None
-    done = ran([program, "--version"])
-    found = re.search(r"\d+(?:\.\d+)+", done.stdout if done else "")
+    try:
+        said = run([program, "--version"]).stdout
+    except (OSError, subprocess.SubprocessError):
+        said = ""
+    found = re.search(r"\d+(?:\.\d+)+", said)
     return f"{program} {found.group()}" if found else program
 
 
@@ -134,7 +142,7 @@ def prefixed() -> list[str]:
     may forbid to fix those, and counts then repeat less well.
     """
     wanted = (["nice", "-n", "10"], ["setarch", "-R"])
-    return [word for words in wanted if works([*words, "true"]) for word in words]
+    return [word for words in wanted if not fault([*words, "true"], "fails") for word in words]
 
 
 PROBE = (sys.executable, "-S", "-c", "")
@@ -146,8 +154,8 @@ def cachegrind() -> Instrument:
     tool, reason = version("valgrind"), None
     if tool is None:
         reason = missing("valgrind")
-    elif not works([*words, *PROBE]):
-        reason = f"{tool} cannot run this interpreter; try a newer one"
+    elif why := fault([*words, *PROBE], "cannot run this interpreter; try a newer one"):
+        reason = f"{tool} {why}"
     where = "" if "setarch" in words else ", random addresses"
     return Instrument(
         "instructions",
@@ -164,8 +172,11 @@ def strace() -> Instrument:
     words = [*prefixed(), "strace", "-ff", "-qq", "-s", "0", "-e", "signal=none"]
     if tool is None:
         reason = missing("strace")
-    elif not works([*words, "-o", "/dev/null", "true"]):
-        reason = f"{tool} may not trace here (ptrace is forbidden, as in many containers)"
+    elif why := fault(
+        [*words, "-o", "/dev/null", "true"],
+        "may not trace here (ptrace is forbidden, as in many containers)",
+    ):
+        reason = f"{tool} {why}"
     return Instrument(
         "system calls",
         tool or "",

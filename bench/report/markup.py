@@ -73,21 +73,34 @@ class Colours:
         """The CSS value that stands for a pair."""
         return f"var({self._names.setdefault((light, dark), f'--c{len(self._names)}')})"
 
+    def like(self, light: str) -> str:
+        """What stands for this light colour and whichever dark one it has on the page."""
+        known = (name for (one, _), name in self._names.items() if one == light)
+        return next((f"var({name})" for name in known), light)
+
     def css(self, theme: int) -> str:
         """The declarations of all variables, for theme 0 (light) or 1 (dark)."""
         return " ".join(f"{name}: {pair[theme]};" for pair, name in self._names.items())
 
 
 def svg(name: str, alt: str, files: Mapping[str, Path], colours: Colours) -> Markup:
-    """The SVG element of a chart, from its file for each theme.
+    """The SVG element of a chart, from its file for each theme, or the light one alone.
 
-    The name makes identifiers unique on the page. Raises ValueError when the two files
-    have not the same number of colours, so are not the same picture.
+    Then its colours are those that the page has already. The name makes identifiers unique on
+    the page. Raises ValueError when the two files have not the same number of colours, so are not
+    the same picture.
     """
-    texts = (filesystem.read_text(files[f"svg/{theme}"]) for theme in ("light", "dark"))
-    light, dark = map(_picture, texts)
-    pairs = zip(_COLOUR.findall(light), _COLOUR.findall(dark), strict=True)
-    variables = iter([colours.variable(*pair) for pair in pairs])
+    light, *dark = (
+        _picture(filesystem.read_text(files[kind]))
+        for kind in ("svg/light", "svg/dark")
+        if kind in files
+    )
+    found = _COLOUR.findall(light)
+    if dark:
+        pairs = zip(found, _COLOUR.findall(dark[0]), strict=True)
+        variables = iter([colours.variable(*pair) for pair in pairs])
+    else:
+        variables = iter(map(colours.like, found))
     text = _COLOUR.sub(lambda _: next(variables), light)
     # An attribute cannot hold a variable, a style can.
     text = re.sub(r' fill="(var\(--c\d+\))"', r' style="fill: \1"', text)

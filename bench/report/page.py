@@ -13,6 +13,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from markupsafe import Markup
@@ -25,6 +26,7 @@ from bench.palette import PALETTES
 from bench.questions import answers, asked
 from bench.report import cite, ending, export, files, findings, markup, summary
 from bench.report.charts import Chart, Design, Skip, render_all
+from bench.report.charts.slide import UNIT
 from bench.show.table import Table
 from bench.show.words import footer
 from bench.store import Records
@@ -48,10 +50,8 @@ class Section:
     """A section of the page."""
 
     anchor: str  # its address on the page
-    link: str  # its name in the navigation
     title: str
     body: Markup
-    first: bool = False  # for every reader; the others are folded, for reviewers
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,15 +98,25 @@ def page(
     colours = markup.Colours()
     drawn = [chart for chart in charts if chart.files]
     pictures = {one.name: markup.svg(one.name, one.alt, one.files, colours) for one in drawn}
+    narrow = {
+        one.name: [
+            markup.svg(file.stem, one.alt, {"svg/light": file}, colours) for file in one.narrow
+        ]
+        for one in drawn
+    }
     first = shown_first([*pictures])
     return templates.get_template("page.html").render(
         campaign=campaign,
-        answers=[(word, markup.read_line(reader, said)) for word, said in ending.three(named)],
+        answers=[
+            (word, markup.read_line(reader, UNIT.sub("\\1\N{NO-BREAK SPACE}", said)))
+            for word, said in ending.three(named)
+        ],
         versus=markup.read_line(reader, f"{versus}.") if versus else "",
         further=[markup.read_line(reader, each) for each in named.values()],
         footer=footer(analysis),
         tables=page_tables(analysis),
         pictures=pictures,
+        narrow=narrow,
         folder=folder,
         glance=next((each for each in drawn if each.name == GLANCE), None),
         figures=[x for name in first for x in drawn if x.name == name and name != GLANCE],
@@ -233,22 +243,24 @@ def build(
     """
     sha256 = cite.checksum(file)
     extras = [extension.extra(analysis, file.parent) for extension in extensions]
-    try:
-        drawn = render_all(
-            analysis,
-            folder / files.CHARTS,
-            formats=("svg", "png", "pdf") if everything else ("svg", "png"),
-            dark=("svg", "png", "pdf") if everything else ("svg",),
-            further=[design for extra in extras for design in extra.designs],
-        )
-    except OSError as error:
-        raise store.StoreError(f"{error.filename or folder}: {error.strerror}") from None
     sections = [section for extra in extras for section in extra.sections]
     beside = {name: what for one in extensions for name, what in one.records.items()}
-    filesystem.write_text(folder / files.SUMMARY, summary.to_markdown(analysis))
-    filesystem.write_text(folder / files.CITATION, cite.bibtex(analysis.campaign, sha256))
-    # Last: it links to what is there.
-    text = page(analysis, drawn, folder, sha256, sections, beside)
+    with TemporaryDirectory(prefix="c10k-") as narrow:
+        try:
+            drawn = render_all(
+                analysis,
+                folder / files.CHARTS,
+                formats=("svg", "png", "pdf") if everything else ("svg", "png"),
+                dark=("svg", "png", "pdf") if everything else ("svg",),
+                further=[design for extra in extras for design in extra.designs],
+                narrow=Path(narrow),
+            )
+        except OSError as error:
+            raise store.StoreError(f"{error.filename or folder}: {error.strerror}") from None
+        filesystem.write_text(folder / files.SUMMARY, summary.to_markdown(analysis))
+        filesystem.write_text(folder / files.CITATION, cite.bibtex(analysis.campaign, sha256))
+        # Last: it links to what is there.
+        text = page(analysis, drawn, folder, sha256, sections, beside)
     filesystem.write_text(folder / files.PAGE, text)
     return drawn
 

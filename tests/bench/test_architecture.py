@@ -43,10 +43,9 @@ TABLES = {"server.models.catalogue"}
 """What everybody may import: it names things, and imports nothing."""
 
 TWICE = """
-    Answer Asked Blocks Cell Checked Columns Command Compared Comparison Costs Data Extra Group
-    Held Hop Judged Kind Library Load Measured Member Memory Number Pages Point Position Process
-    Program Reading Report Row Rows Sample Schedule Seen Served Serving Sides Spread Status
-    Study Task Trial Turn Turns Values Verdict Way _Reading
+    Answer Asked Blocks Cell Columns Command Compared Comparison Data Extra Group Held Hop
+    Judged Kind Library Load Measured Member Memory Number Pages Point Position Program Row Rows
+    Schedule Seen Served Serving Sides Spread Status Turn Turns Values Verdict _Reading
 """
 """Classes and types that still share their name with another one of bench. Take names out only."""
 

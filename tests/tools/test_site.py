@@ -76,13 +76,11 @@ def test_pages_keep_their_places_and_files_come_along(tmp_path: Path) -> None:
         assert (tmp_path / "out" / name).read_text() == name
 
 
-def test_pages_lead_to_the_slides_and_to_the_form(tmp_path: Path) -> None:
-    root = write(tmp_path / "root", docs__talk="# Talk\n\nIt begins.", docs__advice="# A\n\nB")
+def test_a_page_leads_to_the_slides(tmp_path: Path) -> None:
+    root = write(tmp_path / "root", docs__talk="# Talk\n\nIt begins.")
     pages = staged(root, tmp_path / "out")
     assert pages["docs/talk.md"].startswith('# Talk\n\n<p><a href="../results/reference/talk.html"')
     assert pages["docs/talk.md"].endswith("</p>\n\nIt begins.")
-    for page, link in (("docs/advice.md", '="../results'), ("report.md", '="results')):
-        assert f"{link}/reference/report.html#advice" in pages[page]
 
 
 def test_links_that_lead_nowhere_are_found(tmp_path: Path) -> None:

@@ -25,10 +25,7 @@ INDEX: Final = "index.md"
 REFERENCE: Final = "results/reference/report.html"
 SLIDES: Final = f"results/reference/{talk.NAME}"
 CODE: Final = "docs/side-by-side-code.html"
-ADVICE: Final = f"{REFERENCE}#advice"
 BESIDE: Final = {
-    "docs/advice.md": f'<p><a href="../{ADVICE}">Fill in the form</a> of the reference report: it '
-    "calculates in your browser, without a network.</p>",
     "docs/side-by-side.md": '<p><a href="side-by-side-code.html">Show the code.</a></p>',
     "docs/talk.md": f'<p><a href="../{SLIDES}">Show the slides.</a> Press <code>?</code> in them '
     "for their keys.</p>",
@@ -156,8 +153,8 @@ def report_page(campaign: CampaignRecord) -> str:
         f'<p><a href="{REFERENCE}">Open the report</a>: findings, tables, every chart, a card for '
         "each backend, well-known claims, exact costs, what speaks for and against the numbers, "
         "the raw records, and how to cite them. It is one file and needs no network either.</p>\n\n"
-        f'Which backend for your program? <a href="{ADVICE}">Describe your load</a> in the form '
-        "of the report. [Advice](docs/advice.md) says how it calculates.\n\n"
+        "Which backend for your program? `python -m bench advise` calculates it for your load: see "
+        "[Advice](docs/advice.md).\n\n"
         f'The <a href="{SLIDES}">slides</a> of the [talk](docs/talk.md) are from the same '
         "campaign. Press `?` for their keys.\n"
     )

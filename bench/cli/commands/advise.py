@@ -21,7 +21,7 @@ import argparse
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Final
@@ -31,7 +31,7 @@ from rich.text import Text
 
 from bench import store
 from bench.analysis.analysis import Analysis
-from bench.capacity import model, report, serving
+from bench.capacity import model, report
 from bench.capacity.advice import advise
 from bench.capacity.model import MOST_LOAD, Costs, Need
 from bench.cli import DONE, FAILED, options, reference
@@ -94,10 +94,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, console: Console) -> int:
     asked = Need(**{field.name: getattr(arguments, field.name) for field in fields(Need)})
     file = campaign_file(arguments.results)
-    if arguments.serve:
-        return served(file, asked, arguments.json)
-    costs = known(file)
-    wanted = report.chosen(costs, arguments.backends, everything=arguments.all or arguments.json)
+    costs = known(file, serving=arguments.serve)
+    if costs.serving:  # its clients wait for it, and it for nobody
+        asked = replace(asked, delay_s=0.0)
+    everything = arguments.all or arguments.json or costs.serving
+    wanted = report.chosen(costs, arguments.backends, everything=everything)
     measured_ones = {backend.name for backend in costs.backends}
     if unknown := [name for name in wanted if name not in measured_ones]:
         raise store.StoreError(
@@ -115,24 +116,20 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     return DONE if any(row.can == "yes" for row in found.rows) else FAILED
 
 
-def served(file: Path | None, asked: Need, as_json: bool) -> int:
-    """Advice for a server. Raises :class:`bench.store.StoreError` without what it needs."""
-    found = serving.advise(Analysis.load(file), asked) if file is not None else []
-    if not found:
-        raise store.StoreError(
-            "this campaign did not measure servers; measure them with "
-            "python -m bench run --profile servers, and name it with --results"
-        )
-    print(json.dumps([asdict(one) for one in found]) if as_json else serving.table(found, asked))
-    return DONE
-
-
-def known(file: Path | None) -> Costs:
-    """The costs of a campaign.
+def known(file: Path | None, *, serving: bool = False) -> Costs:
+    """The costs of a campaign, of clients or of servers.
 
     Without a file, what the package carries of the reference. Raises
     :class:`bench.store.StoreError` where a campaign cannot compare backends.
     """
+    if serving:
+        found = model.costs_of_servers(Analysis.load(file)) if file is not None else None
+        if found is None:
+            raise store.StoreError(
+                "this campaign did not measure servers; measure them with "
+                "python -m bench run --profile servers, and name it with --results"
+            )
+        return found
     if file is None:
         return reference.carried().costs
     costs = model.costs(Analysis.load(file))

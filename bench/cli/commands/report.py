@@ -20,13 +20,12 @@ from pathlib import Path
 from rich.console import Console
 
 from bench import store
-from bench.capacity.report import ADVICE
 from bench.claims.ledger import CLAIMS
 from bench.cli import DONE, FAILED, options
 from bench.plan import backends
 from bench.report import files, page
 
-EXTENSIONS = (ADVICE, CLAIMS)
+EXTENSIONS = (CLAIMS,)
 """The parts of a report from other rooms."""
 
 

@@ -21,7 +21,7 @@ from bench.report.charts import kinds
 from bench.report.charts.look import Format, Look, Shape, style
 from bench.report.charts.slide import Position, Slide
 from bench.show.alt import alt, labels_of
-from bench.show.figures import Figure
+from bench.show.figures import Bars, Data, Figure, Lines
 from bench.show.rules import alone, contradiction, says_something
 from bench.show.words import footer
 
@@ -44,11 +44,17 @@ class Design:
     notes: tuple[str, ...] = ()
     hollow: bool = False  # some points are limited by the server, and the notes explain them
     footer: tuple[str, ...] = ()  # where its numbers come from, if not from the campaign
+    parts: tuple[Callable[[Slide], None], ...] = ()  # on a phone: its panels, below one another
 
     @property
     def headline(self) -> str:
         """The finding, or the title where there is none."""
         return self.finding or self.title
+
+    @property
+    def explained(self) -> tuple[str, ...]:
+        """Its notes, and what a hollow mark is."""
+        return (HOLLOW, *self.notes) if self.hollow else self.notes
 
     def slide(
         self, look: Look, footer: Sequence[str] = (), positions: Sequence[Position] | None = None
@@ -57,8 +63,9 @@ class Design:
 
         Must run inside :func:`~bench.report.charts.look.style`.
         """
-        notes = (HOLLOW, *self.notes) if self.hollow else self.notes
-        slide = Slide(look, self.headline, self.subtitle, notes, self.footer or footer, positions)
+        slide = Slide(
+            look, self.headline, self.subtitle, self.explained, self.footer or footer, positions
+        )
         self.draw(slide)
         slide.settle()
         return slide
@@ -81,6 +88,8 @@ class Chart:
     title: str  # the headline
     alt: str
     files: Mapping[str, Path]  # "svg/light" -> file
+    said: tuple[str, ...] = ()  # its subtitle and notes
+    narrow: Sequence[Path] = ()  # SVGs for a phone, light, without words that a page has
     skipped: str | None = None
 
 
@@ -94,6 +103,7 @@ class Sheet:
     formats: Sequence[Format] = ("svg", "png")
     dark: Sequence[Format] = ("svg",)  # pixels take most of the time, and pages show the SVG
     shape: Shape = "wide"
+    narrow: Path | None = None  # where drawings for a phone go, if they are wanted
 
     def draw(self, design: Design | Skip) -> Chart:
         """Draw one chart and write its alt text beside it.
@@ -101,12 +111,14 @@ class Sheet:
         Every file is complete or as it was. Raises :class:`bench.filesystem.FileError`.
         """
         if isinstance(design, Skip):
-            return Chart(design.name, design.title, "", {}, design.reason)
+            return Chart(design.name, design.title, "", {}, skipped=design.reason)
         filesystem.write_text(self.folder / f"{design.name}.txt", f"{design.alt}\n")
         files: dict[str, Path] = {}
         positions: Sequence[Position] | None = None
         themes: dict[Theme, Sequence[Format]] = {"light": self.formats, "dark": self.dark}
         for theme, formats in themes.items():
+            if not formats:
+                continue
             look = Look(theme, self.shape, self.backends)
             with style(look):
                 slide = design.slide(look, self.footer, positions)
@@ -115,7 +127,20 @@ class Sheet:
                     path = self.folder / file_name(design.name, kind, theme)
                     slide.save(path, kind)
                     files[f"{kind}/{theme}"] = path
-        return Chart(design.name, design.headline, design.alt, files)
+        said = (design.subtitle, *design.explained)
+        return Chart(
+            design.name, design.headline, design.alt, files, said=said, narrow=self._narrow(design)
+        )
+
+    def _narrow(self, design: Design) -> list[Path]:
+        if self.narrow is None:
+            return []
+        sheet = Sheet(self.narrow, self.backends, (), ("svg",), (), "narrow")
+        bare = replace(design, title="", finding=None, subtitle="", notes=(), hollow=False)
+        return [
+            sheet.draw(replace(bare, name=f"{design.name}-{n}", draw=part)).files["svg/light"]
+            for n, part in enumerate(design.parts or (design.draw,), 1)
+        ]
 
 
 def file_name(name: str, kind: str, theme: str) -> str:
@@ -130,14 +155,16 @@ def render_all(
     dark: Sequence[Format] = ("svg",),
     only: Sequence[str] | None = None,
     further: Iterable[Design | Skip] = (),
+    narrow: Path | None = None,
 ) -> list[Chart]:
     """Draw every chart that the records have data for, into ``outdir``, in story order.
 
-    ``only`` names the charts to draw; ``further`` designs follow them. The same records give the
+    ``only`` names the charts to draw; ``further`` designs follow them. Drawings for a phone go to
+    ``narrow``. The same records give the
     same SVG and PNG, to the byte.
     """
     filesystem.make_folder(outdir)
-    sheet = Sheet(outdir, analysis.backends, footer(analysis), formats, dark)
+    sheet = Sheet(outdir, analysis.backends, footer(analysis), formats, dark, narrow=narrow)
     told = [design for name, design in story(analysis).items() if only is None or name in only]
     return [sheet.draw(design) for design in (*told, *further)]
 
@@ -181,4 +208,14 @@ def designed(figure: Figure) -> Design:
         partial(kinds.draw, figure.data),
         (*figure.notes, *[ALONE] * alone(figure.data)),
         figure.hollow,
+        parts=tuple(partial(kinds.draw, part) for part in in_parts(figure.data)),
     )
+
+
+def in_parts(data: Data) -> Sequence[Data]:
+    """Each panel as a picture of its own."""
+    if isinstance(data, Bars):
+        return [replace(data, panels=[panel]) for panel in data.panels]
+    if isinstance(data, Lines):
+        return [replace(data, plots=[plot], columns=1) for plot in data.plots]
+    return [data]

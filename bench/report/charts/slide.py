@@ -42,6 +42,9 @@ UNIT: Final = re.compile(r"(\d[\d,.]*) (?=(?:µs|ms|s|KiB|MiB|GiB|KB|MB|%|×|tim
 FAR: Final = 60.0
 """Pixels that must be left in the panel beside a name in it."""
 
+SWATCH: Final = 44.0
+"""Pixels of a key's entry besides its text."""
+
 Position = tuple[float, float, float, float]
 """Left, bottom, width and height of some axes, as shares of the slide."""
 
@@ -94,12 +97,12 @@ class Slide:
 
     # --- text ---
 
-    def _wrapped(self, text: str, size: float, weight: str) -> list[str]:
+    def _wrapped(self, text: str, size: float, weight: str, share: float = 1.0) -> list[str]:
         lines: list[str] = []
         words = UNIT.sub("\\1\N{NO-BREAK SPACE}", text).split(" ")
         while words:
             fits = len(words)
-            while fits > 1 and measure(" ".join(words[:fits]), size, weight) > self.room:
+            while fits > 1 and measure(" ".join(words[:fits]), size, weight) > share * self.room:
                 fits -= 1
             lines.append(" ".join(words[:fits]))
             del words[:fits]
@@ -201,8 +204,11 @@ class Slide:
         self._top -= height + 0.12
 
     def swatches(self, entries: Sequence[tuple[str, str, str]]) -> None:
-        """A key of (text, colour, hatch) in one row below the subtitle, set before the panels."""
+        """A key of (text, colour, hatch) below the subtitle, set before the panels."""
         width, height = self.look.size
+        longest = max(measure(text, 14.0) for text, _, _ in entries) + SWATCH
+        whole = sum(measure(text, 14.0) + SWATCH for text, _, _ in entries) <= self.room
+        columns = len(entries) if whole else max(1, int(self.room / longest))
         handles = [
             Patch(facecolor=colour, hatch=hatch, edgecolor=self.palette.background, label=text)
             for text, colour, hatch in entries
@@ -211,7 +217,7 @@ class Slide:
             handles=handles,
             loc="upper left",
             bbox_to_anchor=(self.LEFT / width, self._top / height),
-            ncols=len(entries),
+            ncols=columns,
             borderaxespad=0.0,
             borderpad=0.2,
             handlelength=1.1,
@@ -219,7 +225,7 @@ class Slide:
             columnspacing=1.3,
             handletextpad=0.5,
         )
-        self._top -= 14.0 / 72 * 1.55 + 0.1
+        self._top -= -(-len(entries) // columns) * 14.0 / 72 * 1.55 + 0.1
 
     def settle(self) -> None:
         """Find the axes' positions, once, so that pixel positions are final.
@@ -231,6 +237,8 @@ class Slide:
         if self._settled:
             return
         self._settled = True
+        for axes in self.figure.axes if self.look.narrow else ():
+            axes.set_xlabel("\n".join(self._wrapped(axes.get_xlabel(), 14.0, "normal", 0.5)))
         if self.positions is None:
             if self._layout is not None:
                 self._layout.execute(self.figure)
@@ -255,6 +263,7 @@ class Slide:
     def label_size(self, count: int, biggest: float = 16.0) -> float:
         """Font size at which ``count`` labels fit above each other."""
         room = (self._top - self._low) * 72 * 0.86
+        biggest = min(biggest, 13.0) if self.look.narrow else biggest
         return max(6.0, min(biggest, room / max(1, count) / 1.16))
 
     def label_ends(self, axes: Axes, labels: Sequence[EndLabel], size: float) -> None:

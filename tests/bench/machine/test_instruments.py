@@ -77,3 +77,17 @@ def test_a_tool_that_cannot_run_the_interpreter_is_missing(
     first, second = instruments.find(instruments.NAMES)
     assert "valgrind 9.1 cannot run this interpreter" in str(first.missing)
     assert "strace 9.1 may not trace here" in str(second.missing)
+
+
+def test_a_machine_that_is_too_busy_is_not_the_fault_of_the_tool(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It said that valgrind cannot run this interpreter, and to try a newer one."""
+    for name in ("valgrind", "strace"):
+        fake = tmp_path / name
+        fake.write_text('#!/bin/sh\n[ "$1" = --version ] && echo "tool-9.1" && exit 0\nsleep 9\n')
+        fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr(instruments, "PROBE_S", 0.5)
+    for found in instruments.find(instruments.NAMES):
+        assert "9.1 did not answer in 0.5 s: this machine is overloaded" in str(found.missing)

@@ -17,7 +17,6 @@ from markupsafe import escape
 
 from bench import store
 from bench.analysis.analysis import Analysis
-from bench.capacity.report import ADVICE
 from bench.claims import ledger, verdict
 from bench.claims import measure as experiments
 from bench.claims.ledger import CLAIMS
@@ -48,7 +47,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         whole = charts.story
         patch.setattr(charts, "story", lambda analysis: {n: whole(analysis)[n] for n in DRAWN})
-        page.build(Analysis(store.load(file)), folder, file, [ADVICE, CLAIMS])
+        page.build(Analysis(store.load(file)), folder, file, [CLAIMS])
     return folder
 
 
@@ -102,7 +101,7 @@ def test_the_page_says_what_the_records_say(folder: Path) -> None:
         assert word in text
     images = Tags(text).of("svg")
     drawn = list((folder / files.CHARTS).glob("*.txt"))
-    assert len(images) == len(drawn) > 0
+    assert len(images) > len(drawn) > 0, "each again for a phone"
     assert {image["role"] for image in images} == {"img"}
     assert {f"{image['aria-label']}\n" for image in images} == {f.read_text() for f in drawn}
 
@@ -131,6 +130,7 @@ def test_one_picture_serves_both_themes(folder: Path) -> None:
     text = (folder / files.PAGE).read_text()
     for name in DRAWN:
         figure = text[text.index(f'<figure id="chart-{name}">') :]
+        figure = figure[figure.index('<div class="wide">') :]
         held = figure[figure.index("<svg") : figure.index("</svg>")]
         for theme, suffix in (("light", ""), ("dark", "-dark")):
             style = re.search(rf"color-scheme: {theme};([^}}]*)", text)
@@ -290,7 +290,7 @@ def test_paper_has_every_table_and_needs_no_words_for_charts(shown: Any) -> None
     tables = shown.locator("table")
     assert all(tables.nth(i).is_visible() for i in range(tables.count()))
     assert not any(each.is_visible() for each in shown.locator("figcaption").all())
-    assert shown.locator("svg.chart >> nth=0").is_visible()
+    assert shown.locator(".wide svg.chart >> nth=0").is_visible()
     shown.evaluate("dispatchEvent(new Event('afterprint'))")
     assert not tables.last.is_visible()
 
@@ -300,9 +300,20 @@ def test_a_link_opens_the_part_that_it_leads_into(shown: Any) -> None:
     shown.evaluate("location.hash = 'environment'")
     shown.locator("dl").wait_for(state="visible", timeout=5000)
     shown.set_viewport_size({"width": 375, "height": 800})
-    assert shown.locator(".swipe >> nth=0").is_visible()
-    shown.set_viewport_size({"width": 1280, "height": 800})
-    assert not shown.locator(".swipe >> nth=0").is_visible()
+
+
+def test_on_a_phone_a_chart_has_its_title_as_text_and_fits(shown: Any) -> None:
+    """It was wider than the screen, and cut in the middle of its title."""
+    figures = shown.locator("figure")
+    for width, kind, other in ((375, ".narrow", ".wide"), (1280, ".wide", ".narrow")):
+        shown.set_viewport_size({"width": width, "height": 800})
+        for figure in (figures.nth(n) for n in range(2)):
+            assert not figure.locator(other).is_visible()
+            for chart in figure.locator(f"{kind} svg").all():
+                box = chart.bounding_box()
+                assert box["x"] >= 0
+                assert box["x"] + box["width"] <= width
+        assert figures.first.locator("h3").is_visible() == (kind == ".narrow")
 
 
 def test_the_keyboard_skips_to_the_findings(shown: Any) -> None:
