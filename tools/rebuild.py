@@ -13,9 +13,10 @@ import hashlib
 import os
 import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
+from statistics import median
 from typing import Final
 
 from rich.console import Console
@@ -26,7 +27,7 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000
 from bench.cards import document as cards_document
 from bench.cards import libraries
-from bench.claims import ledger
+from bench.claims import ledger, measure
 from bench.claims.experiments import stack_ripping
 from bench.claims.verdict import TOPICS, Evidence, judge, load_all
 from bench.cli.commands.report import EXTENSIONS
@@ -43,6 +44,7 @@ from bench.questions import SERVE, answers, equal
 from bench.report import campaigns, cite, comparison, files, findings, numbers, page, readme
 from bench.report.tables import grid
 from bench.show.words import machine_words
+from crawlers.chapter import CRAWLS
 from crawlers.registry import MODELS
 from tools import carried, records, sidebyside, tracebacks
 
@@ -104,9 +106,10 @@ def costs(out: Path) -> None:
 
 
 def costs_table() -> str:
-    """The tables of docs/costs.md."""
+    """The chart of docs/costs.md, and the first of its tables; the summary has all."""
     run = counts.STUDY.last(RESULTS / "costs")
-    return costs_report.excerpt(run, "../results/costs/charts/costs.svg")
+    told = costs_report.excerpt(run, "../results/costs/charts/costs.svg")
+    return "\n### ".join(told.split("\n### ")[:2])
 
 
 def cards() -> dict[str, str]:
@@ -176,6 +179,38 @@ def story() -> str:
     return "\n".join([*text.markdown_table(heads, rows, right=4), "", about])
 
 
+def steps() -> str:
+    """The table of docs/story.md: what each step of the chapter needs, over the last repeats."""
+    run = measure.latest(evidence()[0].measured, "steps")
+    assert run is not None, "results/reference has it"
+    found = [sample.values for sample in run.by_program()["steps"].values()]
+    columns = {"pages_per_s": 0, "ms": 2, "kib": 1, "at_once": 0}
+    rows = [
+        [
+            f"{number} {step}",
+            *(over(found, f"{step}_{name}", digits) for name, digits in columns.items()),
+        ]
+        for number, step in enumerate(CRAWLS, 1)
+    ]
+    heads = [
+        "step",
+        "pages/s",
+        "ms of a processor, a page",
+        "KiB for one more connection",
+        "connections at once",
+    ]
+    about = (
+        f"Medians of {text.plural(len(found), 'run')}, {run.head.stamp}; 212 pages, user memory."
+    )
+    return "\n".join([*text.markdown_table(heads, rows, right=4), "", about])
+
+
+def over(found: Sequence[Mapping[str, float | None]], name: str, digits: int) -> str:
+    """The median of a value over repeats."""
+    known = [value for values in found if (value := values.get(name)) is not None]
+    return f"{median(known):,.{digits}f}" if known else "–"
+
+
 def used() -> str:
     """The list of docs/notebook/libraries.md, whose links are relative to docs/ in its source."""
     used = libraries.markdown(libraries.libraries())
@@ -243,6 +278,7 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     ("costs", "costs"): costs_table,
     ("fleet", "fleet"): partial(fleet_tables, "fleet"),
     ("notebook/fleet", "fleet-tls"): partial(fleet_tables, "fleet-tls"),
+    ("story", "steps"): steps,
     ("story", "story"): story,
     ("notebook/libraries", libraries.NAME): used,
     ("notebook/method-studies", equal.NAME): held_equal,
@@ -250,7 +286,7 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     ("reference/servers", "servers-tables"): served_tables,
     ("reading-the-charts", readme.NAME): partial(gallery, "reference"),
     ("interpreters", readme.NAME): partial(gallery, "interpreters"),
-    ("interpreters", findings.NAME): lambda: findings.markdown(analysed("interpreters")),
+    ("reference/interpreters", findings.NAME): lambda: findings.markdown(analysed("interpreters")),
     ("notebook/method-studies", readme.DOUBTS): lambda: readme.doubts(analysed("reference")),
     ("contributing-results", comparison.CONTRIBUTED): others,
     ("../README", numbers.TABLE): lambda: numbers.table(quoted()),

@@ -123,10 +123,10 @@ def by_step(evidence: Sequence[Evidence]) -> list[tuple[int, Verdict, Verdict]]:
 
 
 def elsewhere(one: Judged, other: Judged) -> str:
-    """The number of an experiment on another interpreter, and its caveat."""
-    if other.reading.kind != "experiment" or not isinstance(other.now, Number):
+    """The number on another interpreter, and its caveat, if it is another number."""
+    if not (isinstance(one.now, Number) and isinstance(other.now, Number)):
         return ""
-    if isinstance(one.now, Number) and one.now.python == other.now.python:
+    if one.now.low <= other.now.high and other.now.low <= one.now.high:
         return ""
     return f"{now(other)} ({basis(other.now)})"
 

@@ -28,6 +28,8 @@ from bench.study.record import Run
 from bench.text import plural, size_words
 
 POSITIONS: Final = {"inside": "holds here", "outside": "does not", "undecided": "undecided"}
+CHAPTER: Final = "a-web-crawler-with-asyncio-coroutines"
+"""Part of the address of the text that the talk follows."""
 MARKS: Final = ("Hatched", "Hollow")
 """Notes of a chart that begin so are under it; its other notes are the speaker's."""
 
@@ -102,6 +104,7 @@ class Material:
             "refused": fleet_records.faults(self.fleet) if self.fleet else [],
             "verdicts": self.verdicts,
             "judged": self.judged,
+            "sentences": self.sentences(),
             "all_stated": ledger.all_stated,
             "stated": ledger.stated,
             "now": ledger.now,
@@ -130,6 +133,16 @@ class Material:
     def judged(self, name: str) -> list[Judged]:
         """The readings of a claim that have a number."""
         return [one for one in self.verdicts[name].judged if one.position != "missing"]
+
+    def sentences(self) -> list[tuple[int, Verdict, Judged]]:
+        """What the chapter says, by its steps, and the first reading of each with a number."""
+        head = self.analysis.campaign
+        evidence = Evidence.of(head.campaign, self.analysis, self.folder)
+        return [
+            (step, one, next(judged for judged in one.judged if judged.position != "missing"))
+            for step, one, _ in ledger.by_step([evidence])
+            if one.known and CHAPTER in one.claim.url
+        ]
 
     def told(self, name: str, *, variants: bool = False) -> str:
         """A finding as far as it is about the models: what a speaker can say in one breath."""

@@ -57,6 +57,9 @@ SECTIONS: Final = (
             "docs/exporting.md",
             "docs/reference/records.md",
             "docs/reference/servers.md",
+            "docs/reference/interpreters.md",
+            "docs/reference/workloads.md",
+            "docs/reference/fleet.md",
         ),
     ),
     Section(

@@ -80,8 +80,8 @@ def sleeping() -> ExperimentResult:
         with asyncio.Runner(loop_factory=__import__(name).new_event_loop) as runner:
             found = runner.run(early(SLEEPS))
         result.values[f"{name}_early"] = 100 * len(found) / SLEEPS
-        notes.append(f"{name} by up to {max(found, default=0):.1f} ms")
-    result.facts["note"] = ", ".join(notes)
+        notes += [f"{name} by up to {max(found):.1f} ms"] if found else []
+    result.facts["note"] = ", ".join(notes) or "none"
     return result
 
 

@@ -68,7 +68,7 @@ def test_nothing_is_said_without_data() -> None:
 
 def test_a_page_quotes_its_campaign() -> None:
     """Rebuild with: python -m tools.rebuild documents."""
-    text = (ROOT / "docs" / "interpreters.md").read_text()
+    text = (ROOT / "docs" / "reference" / "interpreters.md").read_text()
     analysis = committed.analysis("interpreters")
     assert block(text, findings.NAME) == findings.markdown(analysis)
 

@@ -36,6 +36,7 @@ from bench.filesystem import FileError
 from bench.launch import ROOT
 from bench.plan.profiles import profile
 from bench.report.charts import Design
+from crawlers.chapter import STEPS
 from tests.bench import committed
 from tests.bench.report.looks import crowded
 from tests.bench.synthetic import analysed, campaign, kept, measured
@@ -313,3 +314,22 @@ def test_every_number_names_the_interpreter_that_it_was_measured_on() -> None:
         assert now.python == python
         assert python in ledger.text([Path("made-up")], PAGE, [found], verdicts)
         assert python in getattr(ledger.design(verdicts), "notes")[0]  # noqa: B009
+
+
+def test_the_chapter_is_told_by_its_steps_with_the_other_interpreter_beside() -> None:
+    found = evidence(sleeping__asyncio_early=[0.0, 0.0])
+    (run,) = measured({"sleeping.asyncio_early": [5.0, 5.0]}, "older")
+    there = run.head.environment.model_copy(update={"python": "CPython 3.9.1"})
+    run.head = run.head.model_copy(update={"environment": there})
+    found.measured = [run, *found.measured]
+    told = ledger.by_step([found])
+    assert [step for step, *_ in told] == sorted(step for step, *_ in told)
+    assert {one.claim.step for _, one, _ in told} <= set(STEPS)
+    ((one, other),) = [(a, b) for _, a, b in told if a.claim.name == "sleep-at-least"]
+    assert (one.judged[0].phrase, other.judged[0].phrase) == (
+        "reproduced here",
+        "not reproduced here",
+    )
+    assert ledger.elsewhere(one.judged[0], other.judged[0]).startswith("5 % of sleeps end early (")
+    assert "CPython 3.9.1" in ledger.elsewhere(one.judged[0], other.judged[0])
+    assert ledger.elsewhere(one.judged[0], one.judged[0]) == ""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 import socket
+import subprocess
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +15,7 @@ import pytest
 from rich.console import Console
 
 from bench.claims import measure
-from bench.claims.experiments import EXPERIMENTS, coroutines, echo, waiting
+from bench.claims.experiments import EXPERIMENTS, chapter, coroutines, echo, waiting
 from bench.claims.experiments.echo import Turn
 from bench.study import runner
 
@@ -158,3 +160,36 @@ def test_a_suspended_coroutine_holds_memory_and_ends(monkeypatch: pytest.MonkeyP
     # In this process the allocator may have had the memory before, so only the far end is sure.
     for name in ("chapter_kib", "task_kib"):
         assert (values[name] or 0) < 10
+
+
+def test_spinning_takes_far_more_of_a_processor_than_select() -> None:
+    values = chapter.spinning().values
+    assert (values["spin_share"] or 0) > 5 * (values["select_share"] or 0)
+
+
+def test_a_sleep_of_asyncio_is_not_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chapter, "SLEEPS", 20)
+    result = chapter.sleeping()
+    assert result.values["asyncio_early"] == 0
+    assert "asyncio" not in str(result.facts["note"])
+
+
+def test_each_await_up_a_stack_costs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chapter, "RESUMES", 500)
+    assert chapter.resume_ns(200) > 3 * chapter.resume_ns(0)
+
+
+def test_this_interpreter_is_not_the_chapters() -> None:
+    """In a fresh process: it changes the limit of recursion and the size of stacks."""
+    values = measure.measure("interpreter", 0).values
+    assert values["nested_calls"] == chapter.CALLS
+    assert values["coroutine_decorator"] == 0
+    assert values["lasti_at_start"] != -1
+    assert values["lasti_in_yield_from"] == 1
+
+
+def test_the_steps_are_measured_as_the_command_judges_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    printed = json.dumps({"spin": {"ms": 7.0, "kib": None}, "countdown": {}})
+    done = subprocess.CompletedProcess([], 0, printed, "")
+    monkeypatch.setattr(chapter, "run_module", lambda *_, **__: done)
+    assert chapter.steps().values == {"spin_ms": 7.0}

@@ -32,7 +32,14 @@ TEMPLATE = (Path(slides.__file__).parent / "templates" / "talk.md").read_text()
 STORY = (
     *("the-title", "the-claim", "the-crawler", "the-connection", "the-claim-tested"),
     *("the-page", "one-line", "the-page-counted", "the-wait", "too-much", "https"),
-    *("both-ends", "as-many-as-fit", "the-price-on-no-chart", "what-to-choose", "the-end"),
+    *(
+        "both-ends",
+        "as-many-as-fit",
+        "the-price-on-no-chart",
+        "the-chapter-today",
+        "what-to-choose",
+        "the-end",
+    ),
 )
 
 
@@ -80,7 +87,7 @@ def test_what_was_not_measured_is_left_out_with_the_reason(tmp_path: Path) -> No
     missing = {gap.kicker: gap.reason for gap in talk.material.gaps}
     assert set(missing) == {
         *("The connection", "The claim, tested", "The page, counted", "Too much"),
-        *("HTTPS", "As many as fit", "One line"),
+        *("HTTPS", "As many as fit", "One line", "The chapter, today"),
     }
     assert "--fleet" in missing["As many as fit"]
     assert "../costs" in missing["The page, counted"]
