@@ -24,6 +24,7 @@ from bench.show.measured import TIMES
 from bench.show.table import Column, Row, Table, name
 from bench.store import Records
 from bench.text import listing
+from crawlers.registry import LOOP
 
 NAME: Final = "against"
 ASKS: Final = "Is another loop or library worth it, against asyncio?"
@@ -45,8 +46,13 @@ PROSE: Final = (
 )
 
 
+def others(records: Records) -> list[str]:
+    """What is compared with asyncio: libraries, and loops that were named by ``--loop``."""
+    return [*OTHERS, *(name for name in records.campaign.backends if LOOP in name)]
+
+
 def pairs(records: Records, metric: Metric) -> list[Pair]:
-    return [(POINT, ASYNCIO, label) for label in OTHERS] if metric is CPU_PER_1000 else []
+    return [(POINT, ASYNCIO, x) for x in others(records)] if metric is CPU_PER_1000 else []
 
 
 @dataclass(frozen=True)
@@ -93,7 +99,7 @@ def words(ratio: Ratio) -> str:
 
 
 def measured(analysis: Analysis) -> Against:
-    family = analysis.family(CPU_PER_1000)
+    family, labels = analysis.family(CPU_PER_1000), others(analysis.records)
     pages = {c.label: c.ratio for c in family.of(pairs(analysis.records, CPU_PER_1000))}
     opened = stats.block_values(
         stats.trials_of(analysis.records, "connect", twins=False),
@@ -102,11 +108,11 @@ def measured(analysis: Analysis) -> Against:
     new = {label: blocks for (_, label), blocks in opened.items()}
     found = {
         PAGE: pages,
-        HELD: _held(analysis.memory),
-        OVER_TLS: _held(analysis.memory_over_tls),
+        HELD: _held(analysis.memory, labels),
+        OVER_TLS: _held(analysis.memory_over_tls, labels),
         OPENED: {
             label: stats.ratio(new[ASYNCIO], new[label], metric=CPU_PER_1000)
-            for label in OTHERS
+            for label in labels
             if {label, ASYNCIO} <= new.keys()
         },
     }
@@ -115,7 +121,7 @@ def measured(analysis: Analysis) -> Against:
     return Against({key: ratios for key, ratios in found.items() if ratios}, floor, in_all)
 
 
-def _held(fits: Mapping[str, MemoryFit]) -> dict[str, Ratio]:
+def _held(fits: Mapping[str, MemoryFit], labels: Sequence[str]) -> dict[str, Ratio]:
     """Ratios of slopes; of user memory where not all of the kernel's was read."""
     in_all = all(fit.total is not None for fit in fits.values())
     read = {
@@ -128,7 +134,7 @@ def _held(fits: Mapping[str, MemoryFit]) -> dict[str, Ratio]:
         return {}
     base, below, above, _ = read[ASYNCIO]
     found: dict[str, Ratio] = {}
-    for label in OTHERS:
+    for label in labels:
         if label in read and below > 0:
             value, low, high, runs = read[label]
             ratio, ends = value / base, (max(low / above, 1e-9), high / below)
@@ -145,7 +151,9 @@ def answer(analysis: Analysis) -> Answer | None:
     found = measured(analysis)
     if PAGE not in found.ratios or len(found.ratios) < 2:
         return None
-    labels = [x for x in OTHERS if any(x in mine for mine in found.ratios.values())]
+    labels = [
+        x for x in others(analysis.records) if any(x in mine for mine in found.ratios.values())
+    ]
     return Answer(
         found,
         tables=[_table(found, labels)],
