@@ -7,6 +7,10 @@ uses it to rebuild a trial's schedule.
 from __future__ import annotations
 
 import random
+from typing import Final
+
+WORK_EVERY: Final = 10
+"""One page in so many needs work, where any does."""
 
 
 def poisson(rate: float, seed: int, count: int) -> tuple[float, ...]:

@@ -28,7 +28,8 @@ EPILOG = """\
 sites
   tree:PAGES:FANOUT:BYTES  a page graph made from the seed: redirects, dead links,
                            relative links, queries; all reachable from /
-  list:N:BYTES             pages /p/0 to /p/N-1 without links (N up to 1,000,000)
+  list:N:BYTES:LINES       pages /p/0 to /p/N-1 without links (N up to 1,000,000), each with
+                           LINES header lines of its own (default: none)
   dir:PATH                 a folder of real HTML
   faults:PAGES[:KIND,...]  a tree whose leaves break off, lie and flood: resets, stalls,
                            bad chunks, endless bodies ... (server/sites/fault_kinds.py

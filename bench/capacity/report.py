@@ -17,10 +17,16 @@ from bench.machine.doctor import SPARE_DESCRIPTORS
 from bench.report import tables
 from bench.show.table import MISSING, Column, Table, name
 from bench.text import capital, count, duration, listing, plural, significant, size_words
+from crawlers.registry import MODELS
 
 PEOPLE: Final = (
-    *("threads", "callbacks", "generators", "async_await", "uvloop"),
-    *("trio", "gevent", "aiohttp", "httpx", "requests"),
+    *MODELS,
+    "uvloop",
+    "trio",
+    "gevent",
+    "aiohttp",
+    "httpx",
+    "requests",
 )
 """What people choose between; all others are shown if they are asked for."""
 

@@ -107,13 +107,10 @@ def numbers(analysis: Analysis, label: str) -> Table:
     for question, found in answers(analysis):
         rows += found.measured.card(label, question.NAME)
     campaign = analysis.campaign
-    return Table(
-        "Numbers",
-        [name("what"), name("where"), Column(f"plain [lowest–highest; ratio: {stats.AT_LEVEL}]"),
-         Column("over TLS")],
-        rows,
-        about=NUMBERS.format(campaign=campaign.campaign, python=campaign.environment.python),
-    )  # fmt: skip
+    plain = Column(f"plain [lowest–highest; ratio: {stats.AT_LEVEL}]")
+    columns = [name("what"), name("where"), plain, Column("over TLS")]
+    about = NUMBERS.format(campaign=campaign.campaign, python=campaign.environment.python)
+    return Table("Numbers", columns, rows, about=about)
 
 
 def _crawl(analysis: Analysis, label: str) -> Iterator[Row]:
@@ -205,8 +202,13 @@ CHOSEN: Final = (*PEOPLE, "tornado", "twisted")
 OVERVIEW: Final = "README.md"
 MADE: Final = "<!-- Made by `python -m tools.site` from the records in results/. -->"
 HEAD: Final = (
-    *("backend", "what it changes", "pages/s", "CPU µs / page", "1,000 instructions / page"),
-    *("KiB / connection", "over TLS"),
+    "backend",
+    "what it changes",
+    "pages/s",
+    "CPU µs / page",
+    "1,000 instructions / page",
+    "KiB / connection",
+    "over TLS",
 )
 FROM: Final = (
     ("a crawl, pages/s", 2),

@@ -4,7 +4,7 @@ Instructions and system calls, for each backend on ``fetch`` and ``crawl``. Anot
 same; a busy one blurs only the backends that do more when a connection is late. They are never
 called speed: see docs/costs.md for what they leave out.
 
-``measure`` runs crawls under an instrument (:mod:`bench.machine.instruments`); ``record`` keeps
-them and makes costs per page, ``guard`` compares our models with their baseline,
-and ``report`` shows one.
+A study (:mod:`bench.study`): ``measure`` runs crawls under an instrument
+(:mod:`bench.machine.instruments`), ``accounts`` makes costs per page of their totals, ``guard``
+compares our models with their baseline, and ``report`` shows a run.
 """

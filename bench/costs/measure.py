@@ -20,15 +20,14 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from bench import controls
+from bench.conditions.ways import NEW
 from bench.costs.accounts import Counted, Crawled
 from bench.costs.serving import SERVE, CountedServer
 from bench.launch import OWN_PYTHON
 from bench.machine.instruments import Counts, Instrument
 from bench.plan import backends, workloads
-from bench.plan.labels import Label
 from bench.plan.participants import MAIN_VARIANTS, Participants
 from bench.plan.profiles import SERVING
-from bench.plan.tls import Way
 from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
 from bench.run import judge
 from bench.sides.process import ProcessError, WorkerError, WorkerProcess, kill
@@ -45,7 +44,7 @@ OPENED: Final = "churn"
 
 
 def opened(slots: int, urls: int, who: Participants) -> Point:
-    return replace(workloads.fetch(slots, urls, who), workload=OPENED, modes=(OPENED,))
+    return replace(workloads.fetch(slots, urls, who), workload=OPENED, conditions=(NEW,))
 
 
 WORKLOADS: dict[str, Callable[[int, int, Participants], Point]] = {
@@ -175,7 +174,7 @@ class Crawler:
             switch_interval_s=switch_interval_s(self._instrument),
             recorder="times",
             out=str(self._lane.scratch / "times"),
-            keep_alive=self._way(site.point).keep_alive,
+            keep_alive=all(one.keep_alive for one in site.point.conditions),
         )
 
     def _crawl(self, worker: WorkerProcess, site: Site) -> None:
@@ -186,13 +185,17 @@ class Crawler:
         result = worker.result(time.monotonic() + CRAWL_S * slowness)
         control = self._backend if self._backend in controls.CONTROLS else None
         ledger = site.server.ledger()
-        digest, way = site.server.digest, self._way(site.point)
-        if reason := judge.void_reason(site.point, result, ledger, digest, control, way):
+        reason = judge.void_reason(
+            site.point.conditions,
+            result,
+            ledger,
+            site.point.slots,
+            site.server.digest,
+            urls=site.point.urls,
+            control=control,
+        )
+        if reason:
             raise Lost(reason, void=True)
-
-    def _way(self, point: Point) -> Way:
-        """How the pages are fetched: a workload that is counted has one mode at most."""
-        return point.way(Label(self._backend, mode=next(iter(point.modes), "")))
 
     def _last_words(self) -> list[str]:
         if self._worker is None:

@@ -72,7 +72,7 @@ class CountedServer:
         }
         python = [*tool.wrap(self._scratch), *OWN_PYTHON]
         with (
-            ModelServer(self._name, SITE, SITE_SEED, None, python, environment=extra) as server,
+            ModelServer(self._name, SITE, SITE_SEED, python, environment=extra) as server,
             closing(Progress(PLACES)) as progress,
             WorkerProcess("the load", module="bench.sides.loader") as load,
         ):

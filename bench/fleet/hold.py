@@ -12,14 +12,15 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from bench.conditions.held import HELD, HOLD_SWITCH_S
+from bench.conditions.ways import Way
 from bench.fleet.cluster import START_S, FleetFault, Hosts
 from bench.fleet.host import Host, HostReport, HostStatus, Served
 from bench.fleet.plan import FleetPlan, Share
 from bench.fleet.records import FleetTrial, Growth, Moment, Worker
 from bench.machine import memory
 from bench.machine.memory import added
-from bench.plan.participants import Participants
-from bench.plan.workloads import HOLD_SWITCH_S, PAGE_BYTES, Point
+from bench.plan.workloads import PAGE_BYTES
 from bench.run.judge import void_reason
 from bench.sides.process import interruptible
 from bench.sides.protocol import Command, Schedule
@@ -200,17 +201,9 @@ def worker(share: Share, served: Served, reports: Mapping[str, HostReport]) -> W
 
 def void(plan: FleetPlan, worker: Worker, reports: Mapping[str, HostReport]) -> str | None:
     """Why a worker's share does not count, as any trial's; None if it does."""
-    point = Point(
-        id="fleet",
-        workload="hold",
-        kind="hold",
-        site="",
-        slots=worker.connections,
-        who=Participants(1),
-        tls=plan.tls,
-    )
+    under = (HELD, *([Way(tls=plan.tls)] if plan.tls else []))
     result, _ = reports[worker.host].workers[worker.worker]
-    return void_reason(point, result, worker.ledger, worker.digest_expected)
+    return void_reason(under, result, worker.ledger, worker.connections, worker.digest_expected)
 
 
 def machine_growth(

@@ -120,7 +120,7 @@ def as_server(name: str) -> Backend:
 
 def of_role(point: Point, label: Label, known: Mapping[str, Backend]) -> Backend:
     """What a label is at this point: a backend or control, or the server of its name."""
-    return as_server(label.name) if point.role == "server" else known[label.backend]
+    return as_server(label.name) if point.load else known[label.backend]
 
 
 def describe(name: str) -> Backend:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from bench.plan.labels import Label
 from bench.plan.plan import PlannedPoint
-from bench.plan.sizes import pages_of, round_s, sized, weight
+from bench.plan.sizes import round_s, sized, weight
 from bench.plan.workloads import Point
 from bench.schema import Budget, Cut
 
@@ -43,7 +43,7 @@ FEWEST_BLOCKS = 3
 def trial_s(point: Point, label: Label, slowness: float = 1.0) -> float:
     if point.rounds:
         return slowness * TOGETHER_S + TURNS * point.rounds * round_s(point, label)
-    share = pages_of(sized(point, label)) / pages_of(point)
+    share = sized(point, label).pages / point.pages
     work_s = point.work_s * weight(point, label) * share
     if point.interleaved:
         return slowness * (TOGETHER_S + TURNS * work_s)
@@ -129,7 +129,7 @@ def order_of_cuts(entries: Sequence[PlannedPoint]) -> Iterator[int]:
             blocks[place] -= 1
             yield place
     # The memory per connection is fitted over all points of that kind together.
-    single = [place for place in least_first if entries[place].point.kind != "hold"]
+    single = [place for place in least_first if not entries[place].point.memory]
     most = max(single, key=lambda place: len(entries[place].labels), default=None)
     for place in single:
         while blocks[place] and place != most:

@@ -23,11 +23,7 @@ PINNED = "threads_one_processor"
 """``threads`` on one processor."""
 
 PAIRED = (BASE, PINNED)
-"""The backends that those with several threads are compared with.
-
-Where these share the server's processor, it sleeps. So each of the paired has a second trial in
-the same block, against a server that sleeps: its *companion*.
-"""
+"""What those with several threads are compared with: see ASLEEP of bench.conditions.condition."""
 
 SPREADING = ("processes", "subinterpreters", "loop_per_thread", "partition")
 """The backends that use every processor they are given; ``partition`` is in records only.

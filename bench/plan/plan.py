@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from bench.errors import BenchError
 from bench.plan.backends import ONLY_SERVERS, base_of
-from bench.plan.labels import Label
+from bench.plan.labels import TWIN, Label
 from bench.plan.profiles import profile
 from bench.plan.workloads import Point
 from bench.schema import (
@@ -112,10 +112,10 @@ def labels_of(
     ``named`` says that the user asked for these backends by name: then all of
     them are in every block. Those whose names are in ``sharing`` run on the server's processor,
     too, so that it sleeps where others' polls; then whatever they are compared with has a
-    companion (:data:`bench.plan.participants.PAIRED`).
+    companion (:data:`bench.conditions.condition.ASLEEP`).
     """
     rule = point.who.opened() if named else point.who
-    here = SERVERS if point.role == "server" else None
+    here = SERVERS if point.load else None
     labels = [
         label
         for label in map(Label.parse, backends)
@@ -123,22 +123,29 @@ def labels_of(
     ]
     chosen = {label: blocks for label in labels if (blocks := rule.blocks_of(label.name))}
     if point.modes:
-        return {replace(one, mode=mode): n for one, n in chosen.items() for mode in point.modes}
-    # Of a backend on several interpreters the first has the twin.
-    first = {label.name: label for label in reversed(chosen)}
-    twins = [first[name] for name in point.twins if name in first]
-    found = dict(chosen) | {replace(label, twin=True): chosen[label] for label in twins}
-    if point.null_recorder:
-        found |= {replace(label, null_recorder=True): n for label, n in chosen.items()}
-    wide = [label for label in chosen if label.name in point.wide]
-    found |= {replace(label, wide=True): chosen[label] for label in wide}
-    if point.flip:
-        found |= {replace(label, flipped=True): n for label, n in chosen.items()}
+        return {
+            replace(label, condition=mode.name): blocks
+            for label, blocks in chosen.items()
+            for mode in point.modes
+        }
     # Companions: in as many blocks as what shares the server's processor.
     most = max((n for label, n in chosen.items() if label.name in sharing), default=0)
-    compares = most and point.polls and point.compares
-    paired = [label for label in chosen if compares and label.name in point.paired]
-    return found | {replace(label, asleep=True): min(chosen[label], most) for label in paired}
+    if not point.polls:
+        most = 0
+    found = dict(chosen)
+    for condition in point.varied:
+        only = condition.only
+        having = [label for label in chosen if only is None or label.name in only]
+        if condition.name == TWIN:  # of a backend on several interpreters the first has the twin
+            first = {label.name: label for label in reversed(having)}
+            having = [first[name] for name in only or first if name in first]
+        limit = most if condition.kind == "companion" else rule.blocks
+        if limit:
+            found |= {
+                replace(label, condition=condition.name): min(chosen[label], limit)
+                for label in having
+            }
+    return found
 
 
 def select(
@@ -207,7 +214,7 @@ def campaign_record(
         blocks=len(plan.blocks),
         backends=names,
         base=base_of(names),
-        twin=next((label.backend for label in labels if label.twin), None),
+        twin=next((label.backend for label in labels if label.condition == TWIN), None),
         points=[entry.point.id for entry in plan.entries],
         command=list(command),
         environment=environment,

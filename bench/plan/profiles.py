@@ -17,6 +17,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from bench.conditions.condition import ASLEEP, TWIN
+from bench.conditions.flips import FLIPS
 from bench.errors import BenchError
 from bench.plan.participants import (
     BASE,
@@ -28,6 +30,7 @@ from bench.plan.participants import (
     Participants,
 )
 from bench.plan.workloads import (
+    COMPANIONS,
     FEW,
     FEWER_MIXED,
     REFERENCE_SLOTS,
@@ -45,6 +48,7 @@ from bench.plan.workloads import (
     fetch,
     few,
     handovers,
+    headers,
     hold,
     ladder,
     mixed,
@@ -77,6 +81,9 @@ REGIME = ((10, 10, 250), (100, 10, 2000))
 
 CROSSOVER = ((1000, 100, 2500), (3000, 1000, 2000))
 """The same beyond the regime map, where slots ÷ delay is what threads can just fetch, or cannot."""
+
+PAIR: Final = ASLEEP.of(*PAIRED)
+TWO_TWINS: Final = TWIN.of(BASE, "async_await")
 
 BARRED = ("uvloop_protocol",)
 """Further backends whose distance to the floor, ``bare``, is a goal: beside it in fetch."""
@@ -165,9 +172,9 @@ def quick() -> Profile:
         "quick",
         "under 4 minutes: the default; ten charts, with an interval for each headline",
         points=(
-            replace(throughput(100, 7000, all_seven), twins=(BASE,), controls=(), paired=PAIRED),
-            replace(throughput(10, 7000, Participants(2, 2)), twins=(), paired=()),
-            replace(throughput(1000, 12_000, Participants(2, 2)), twins=(), paired=()),
+            replace(throughput(100, 7000, all_seven), varied=(TWIN.of(BASE), PAIR), controls=()),
+            replace(throughput(10, 7000, Participants(2, 2)), varied=()),
+            replace(throughput(1000, 12_000, Participants(2, 2)), varied=()),
             c10k(100, Participants(2, 2)),
             *(c10k(connections, Participants(1, 1)) for connections in (300, 1000, 3000)),
             tls_c10k(50, Participants(2, 2)),
@@ -197,7 +204,9 @@ def full() -> Profile:
             fetch(10, 28000, Participants(5, 5)),
             fetch(100, 28000, Participants(5, 5, also=BARRED)),
             fetch(1000, 42000, Participants(5, 5)),
-            replace(throughput(10, 14000, Participants(5, 5)), twins=TWINS),
+            replace(
+                throughput(10, 14000, Participants(5, 5)), varied=(TWIN.of(*TWINS), COMPANIONS)
+            ),
             throughput(100, 16000, Participants(5, 5, also=MAPPED[:1])),
             throughput(1000, 26000, Participants(5, 5)),
             whole(100, 4000, Participants(5, 5)),
@@ -217,6 +226,7 @@ def full() -> Profile:
             tls_fetch(10, 20000, Participants(5, 5, 1)),
             tls_handshake(10, 20000, Participants(5, 5, 1)),
             churn(100, 16000, Participants(5, 5)),
+            headers(100, 16000, Participants(5)),
             *(
                 tls_c10k(connections, Participants(2, 2, also=SMALL_BUFFER))
                 for connections in (100, 1000, 3000)
@@ -264,8 +274,8 @@ def headlines() -> Profile:
         "headlines",
         "ten minutes: what README quotes; run it again on another day, and combine",
         points=(
-            replace(fetch(100, 14000, who), twins=(BASE, "async_await")),
-            replace(throughput(100, 7000, crawling), twins=(BASE,)),
+            replace(fetch(100, 14000, who), varied=(TWO_TWINS, PAIR)),
+            replace(throughput(100, 7000, crawling), varied=(TWIN.of(BASE), COMPANIONS)),
             handovers("crawled", 50_000, 5),
             handovers("fetched", 50_000, 5),
             *(c10k(connections, held) for connections in (100, 300, 1000, 3000)),
@@ -301,21 +311,6 @@ def reference() -> Profile:
     )
 
 
-FLIPS: Final = {
-    "heap": ("malloc has freed a block of 4 MiB", "malloc as it is when the interpreter starts"),
-    "asleep": ("the server polls", "it sleeps between requests"),
-    "processors": ("threads have all processors, loops one", "the other way round"),
-    "collector": ("the garbage collector is on", "it is off"),
-    "hash": ("one hash seed in a block", "another one"),
-    "bytecode": ("bytecode is cached", "it is compiled at the start"),
-    "cold": ("the backend has crawled a small site before", "it has not"),
-    "page": ("pages of 2 KB", "pages of 64 KB"),
-    "switch": ("threads switch after 5 ms", "after 0.5 ms"),
-    "selector": ("loops of selectors use epoll", "they use poll"),
-    "receive": ("our receives take 64 KiB", "they take 256 KiB"),
-}
-"""What is held equal, and what it is when it is flipped."""
-
 STARRING: Final = (*MODELS, "uvloop", "trio")
 MEMORY: Final = "memory"
 
@@ -328,14 +323,20 @@ def equal() -> Profile:
     flipped. One more point compares memory on all processors.
     """
     who = Participants(5, 5, 5, only=STARRING)
-    crawl = replace(
-        closed_loop("equal", REFERENCE_SLOTS, 14000, who), interleaved=True, sole=True, twins=()
+    crawl = replace(closed_loop("equal", REFERENCE_SLOTS, 14000, who), interleaved=True, sole=True)
+    held = replace(
+        c10k(1000, who),
+        workload="equal",
+        id=f"equal-{MEMORY}",
+        varied=(FLIPS["processors"],),
     )
-    held = replace(c10k(1000, who), workload="equal", id=f"equal-{MEMORY}", flip="processors")
     return Profile(
         "equal",
         "ten minutes: does what the harness holds equal decide the order?",
-        points=(*(replace(crawl, id=f"equal-{flip}", flip=flip) for flip in FLIPS), held),
+        points=(
+            *(replace(crawl, id=f"equal-{name}", varied=(flip,)) for name, flip in FLIPS.items()),
+            held,
+        ),
         backends=STARRING,
     )
 

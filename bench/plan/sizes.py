@@ -26,8 +26,7 @@ from typing import Final
 from bench.filesystem import packaged
 from bench.plan.labels import Label
 from bench.plan.participants import BASE
-from bench.plan.tls import Mode
-from bench.plan.workloads import PAGE_BYTES, REFERENCE_SLOTS, Point
+from bench.plan.workloads import Point
 from crawlers.catalogue import OURS
 
 
@@ -66,15 +65,6 @@ PAGES_PER_SLOT = 6
 """The fewest pages for a slot: turns count only while each has work before and after."""
 
 
-IN_MODES: dict[Mode, tuple[float, float]] = {
-    "tls": (0.2, 0.1),
-    "churn": (3.0, 2.0),
-    "handshake": (83.0, 0.1),
-    "tickets": (83.0, 0.1),
-}
-"""What a mode adds to a page: a fixed part, and a part that grows with the page's weight."""
-
-LARGE_PAGE = 65536
 HELD_OVER_TLS = 0.12
 """How much of a difference between backends is left where each connection needs a handshake."""
 
@@ -107,7 +97,7 @@ def turn_s(point: Point, label: Label) -> float:
 def once(point: Point, label: Label) -> bool:
     """Whether a label takes one long turn in each round, and not two: no server does."""
     backend = OURS.get(label.name)
-    return point.role == "client" and backend is not None and backend.several_threads
+    return point.load is None and backend is not None and backend.several_threads
 
 
 def round_s(point: Point, label: Label) -> float:
@@ -120,26 +110,21 @@ def weight(point: Point, label: Label) -> float:
     mine = WEIGHTS.get(label.name, OTHER)
     few = mine.few if point.slots <= FEW_SLOTS else 1.0
     listed = mine.listed * few
+    under = point.under(label)
     if point.tls is not None:
         return 1 + HELD_OVER_TLS * (listed - 1)
     if point.urls is None:
         found = mine.crawled * few if mine.crawled else 1 + DILUTED * (listed - 1)
-    elif label.mode == "churn" and mine.opened:
+    elif mine.opened and any(not one.keep_alive and one.tls is None for one in under):
         found = mine.opened
     else:
-        fixed, growing = IN_MODES.get(label.mode, (0.0, 0.0))
-        found = listed + fixed + growing * listed
+        found = listed + sum(one.adds[0] + one.adds[1] * listed for one in under)
     if point.slots >= MANY_SLOTS:
         found *= mine.many if point.urls else mine.many_crawled
     if point.slots == 1:
         found *= mine.alone
-    return found * (ASLEEP.get(point.slots, AWAKENED) if label.asleep else 1.0)
-
-
-def pages_of(point: Point) -> int:
-    """The pages of a point's site; 1 where they cannot be chosen."""
-    kind, _, numbers = point.site.partition(":")
-    return int(numbers.partition(":")[0]) if kind in ("tree", "list") else 1
+    asleep = any(one.kind == "companion" for one in under)
+    return found * (ASLEEP.get(point.slots, AWAKENED) if asleep else 1.0)
 
 
 def sized(point: Point, label: Label) -> Point:
@@ -148,21 +133,12 @@ def sized(point: Point, label: Label) -> Point:
         return point
     kind, _, rest = point.site.split(":", 2)
     edges = EDGES * point.slots
-    page_s = point.work_s / pages_of(point)
-    rounds = page_s * max(pages_of(point) - edges, 0) / round_s(point, Label(BASE))
+    page_s = point.work_s / point.pages
+    rounds = page_s * max(point.pages - edges, 0) / round_s(point, Label(BASE))
     counted = rounds * round_s(point, label) / (page_s * weight(point, label))
     aside = rounds * point.slots if once(point, label) else 0.0
     pages = max(edges + round(counted + aside), PAGES_PER_SLOT * point.slots)
     site = f"{kind}:{pages}:{rest}"
-    if label.flipped:
-        site = flipped_site(point.flip, site)
-    return replace(point, site=site, urls=None if point.urls is None else pages)
-
-
-def flipped_site(flip: str, site: str) -> str:
-    if flip != "page":
-        return site
-    kind, pages, rest = site.split(":", 2)
-    fewer = max(int(pages) // 4, 6 * REFERENCE_SLOTS)
-    fanout = rest.removesuffix(f":{PAGE_BYTES}")
-    return f"{kind}:{fewer}:{fanout}:{LARGE_PAGE}"
+    for one in point.under(label):
+        site = one.site(site)
+    return replace(point, site=site)

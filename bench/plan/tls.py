@@ -1,41 +1,10 @@
-"""Encryption in a workload: the server's options, and the ways in which a page can be fetched.
-
-A point with *modes* holds every backend several times in a block: on plain HTTP and over
-TLS, on kept connections and with a connection for each page. So the price of encryption
-and of a handshake is a difference within a block.
-"""
+"""How much memory a connection over TLS may need: it decides on what is refused beforehand."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
-from bench.sides.tls import Tls
 from crawlers.catalogue import OURS
-
-Mode = Literal["", "plain", "tls", "churn", "handshake", "tickets"]
-
-
-@dataclass(frozen=True, slots=True)
-class Way:
-    """How the pages of a trial are fetched."""
-
-    tls: Tls | None = None
-    keep_alive: bool = True
-
-
-WAYS: Final[dict[Mode, Way]] = {
-    "plain": Way(),
-    "tls": Way(Tls()),
-    "churn": Way(keep_alive=False),
-    "handshake": Way(Tls(tickets=False), keep_alive=False),
-    "tickets": Way(Tls(), keep_alive=False),
-}
-"""The ways of the modes: ``handshake`` is always a full one, ``tickets`` lets a client resume."""
-
-KEPT: Final[tuple[Mode, ...]] = ("plain", "tls")
-EACH_PAGE: Final[tuple[Mode, ...]] = ("churn", "handshake", "tickets")
-OPENED: Final[tuple[Mode, ...]] = ("plain", "churn")
 
 SERVER_KIB: Final = 64
 """KiB of the server's memory for one connection over TLS; uvloop's streams take 50."""

@@ -20,6 +20,18 @@ from importlib import metadata
 from pathlib import Path
 from typing import Final, Literal
 
+from bench.arrivals import WORK_EVERY
+from bench.conditions.cancel import INTERRUPTED
+from bench.conditions.condition import ASLEEP, TWIN, Condition, Params
+from bench.conditions.headers import LINES, with_lines
+from bench.conditions.held import HELD, RAMP_PER_S, TLS_RAMP_PER_S, Filling
+from bench.conditions.loads import UnderLoad, under
+from bench.conditions.opening import Opening
+from bench.conditions.processors import ALL, EVERYWHERE, Spreading
+from bench.conditions.recorders import NULL, SLOTS, WINDOWS
+from bench.conditions.schedule import Scheduled
+from bench.conditions.ways import ENCRYPTED, HANDSHAKE, NEW, OVER_TLS, PLAIN, TICKETS
+from bench.conditions.work import WithWork
 from bench.plan.labels import Label
 from bench.plan.participants import (
     BASE,
@@ -31,47 +43,16 @@ from bench.plan.participants import (
     TWINS,
     Participants,
 )
-from bench.plan.tls import EACH_PAGE, KEPT, OPENED, WAYS, Mode, Way
 from bench.schema import Spread
-from bench.sides.loads import How
 from bench.sides.tls import Tls
+from crawlers.catalogue import HANDED_OVER
 from crawlers.registry import MODELS
-
-Kind = Literal["crawl", "hold", "cancel", "openloop"]
-Role = Literal["client", "server"]
-"""What is measured: a crawler, or one of the models as a server, under load."""
-Params = dict[str, int | float | str | None]
 
 PAGE_BYTES = 2048
 FANOUT = 10
 SITE_SEED = 1
 WARMUP_SITE = f"tree:200:{FANOUT}:{PAGE_BYTES}"
 WAITING_DELAY = "lognormal:50"
-RAMP_PER_S = 4000
-"""Connections opened per second while a c10k trial fills up.
-
-The same for every backend: ten thousand at once overflow the accept queue and
-cost the fastest backend seconds of SYN retransmission.
-"""
-
-TLS_RAMP_PER_S = 1000
-"""The same over TLS, where a client needs one to two milliseconds of work for each connection.
-
-A faster ramp would only let handshakes wait for each other.
-"""
-
-HOLD_SWITCH_S = 10.0
-"""How long a thread waits for the interpreter's lock before it requests it, in a c10k trial.
-
-With the usual 5 ms (:func:`sys.setswitchinterval`) a thousand waiting threads
-keep a whole processor busy with requests. They delay the thread that could
-make progress, more threads fall behind, and the queue grows: ten thousand
-threads took from 13 to more than 180 s to reach the barrier, at any pace. A
-thread that waits for its socket gives the lock up by itself, so memory does not
-change. The times do, with threads, and the ramp says so, because it shows them.
-All backends get this value.
-"""
-
 PAGE_S, FIRST_SLOT_PAGE_S, LISTED_PAGE_S = 22e-6, 43e-6, 11e-6
 """Processor time of ``callbacks`` for a page: of a tree, of a tree with one slot, of a list.
 
@@ -88,69 +69,16 @@ SETTLE_S = 0.2
 REFERENCE_SLOTS = 100
 """The number of slots that stands for all others: three A/A pairs and the controls are there."""
 
+COMPANIONS: Final = ASLEEP.of(*PAIRED, "async_await")
+
+ABLE: Final = (*SPREADING, *HANDED_OVER)
+"""The backends that can use every processor they are given."""
+
 SWITCHING = ("threads", "threads_long_switch")
 """The backends that show what the interpreter's switch interval does to many threads."""
 
 DEFAULT_SIGMA = 0.5
 """Sigma of ``lognormal:MEDIAN`` without one, as the server documents it."""
-
-
-OPENED_PER_S = 10_000
-"""Connections opened per second: the server accepts them faster than that."""
-
-MADE_PER_S = 10_000
-"""Slots that a backend makes per second, before the ramp begins.
-
-Starting a thread takes most, about 0.1 ms. Without this time ten thousand threads would all be late
-for the ramp, and open their connections at once after all.
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """How a closed loop with many slots starts: at a pace, and measured when all are at work.
-
-    A closed loop that starts all its slots at once opens all connections at once. With ten
-    thousand of them the accept queue overflows, and the crawl measures the kernel's
-    retransmissions. So the first request of each slot is due on a ramp. When a slot would start
-    its second request before the ramp has ended, that request waits until then: a fast backend
-    would otherwise use up the pages with the slots that it has. Second requests are spread over
-    one delay, so that the answers do not all come at once. From then on nothing is paced. The
-    ramp begins when even ten thousand threads should have been started.
-    """
-
-    slots: int
-    delay_s: float
-
-    @property
-    def lead_s(self) -> float:
-        """When the ramp begins, from the start of the crawl."""
-        return self.slots / MADE_PER_S
-
-    @property
-    def ramp_s(self) -> float:
-        """How long the ramp takes: at least one delay, so that answers are spread as well."""
-        return max(self.slots / OPENED_PER_S, self.delay_s)
-
-    @property
-    def opened_s(self) -> float:
-        """When the ramp ends, from the start of the crawl."""
-        return self.lead_s + self.ramp_s
-
-    @property
-    def per_s(self) -> float:
-        """Connections opened per second."""
-        return self.slots / self.ramp_s
-
-    @property
-    def held(self) -> bool:
-        """Whether second requests wait for the end of the ramp."""
-        return self.ramp_s > self.delay_s
-
-    @property
-    def settled_s(self) -> float:
-        """From when on answers come at the pace of a crawl with all its slots."""
-        return self.opened_s + self.delay_s * self.held
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,80 +87,78 @@ class Point:
 
     id: str
     workload: str
-    kind: Kind
     site: str  # the server's site specification
     slots: int
     who: Participants  # in how many blocks each backend takes part
     site_name: str = ""  # replaces the site in records
-    urls: int | None = None  # of a list; None: crawl from the root
     delay: str = "none"
-    rate: int | None = None
-    work_ms: float | None = None  # the work that some pages need (:func:`mixed`)
-    twins: tuple[str, ...] = (BASE,)  # run twice in a block, as A/A pairs
-    recorder: Literal["times", "slots", "windows"] = "times"
-    null_recorder: bool = False  # each has a second trial whose recorder keeps nothing
+    conditions: tuple[Condition, ...] = ()  # of all its trials
+    varied: tuple[Condition, ...] = ()  # of further labels, each under one of them
     controls: tuple[str, ...] = ()  # measured in the same blocks (:mod:`bench.controls`)
     ceiling: bool = False  # measures the server's
     # The labels of a block are alive together and take turns (:mod:`bench.run.turns`); otherwise
     # each trial runs whole and alone.
     interleaved: bool = False
-    # Gives the backends in :data:`bench.plan.participants.SPREADING` every processor, or ``over``
-    # of them, and the others one as always.
-    spread: Spread | None = None
-    over: int | None = None
-    sole: bool = False  # alone answers a question: loses its interval last
-    tls: Tls | None = None  # what the server offers
-    modes: tuple[Mode, ...] = ()  # each backend once in each; they decide on TLS instead
-    opening: Opening | None = None  # starts at a pace; what follows is measured
-    beside: str = ""  # another point, in whose blocks this is measured, as far as it has as many
-    everywhere: bool = False  # every client has all processors that one can have
-    wide: tuple[str, ...] = ()  # have a second trial on all processors that a client can have
-    flip: str = ""  # each has a second trial in which that is flipped (``profiles.FLIPS``)
-    paired: tuple[str, ...] = PAIRED  # what those with several threads are compared with
-    role: Role = "client"
-    load: How = "press"  # of a server
     rounds: int = 0  # of turns, where the load has no end; 0: until a crawl has no more pages
+    sole: bool = False  # alone answers a question: loses its interval last
+    beside: str = ""  # another point, in whose blocks this is measured, as far as it has as many
     deadline_s: float = 60.0
     waits_s: float = 0.0  # of a trial, on any machine
     work_s: float = 0.5  # of a processor of the reference machine, with ``callbacks``
-    prepare_s: float = 0.0  # what the first server of a campaign needs beforehand
 
     @property
     def blocks(self) -> int:
         return self.who.blocks
 
     @property
-    def shares(self) -> bool:
-        """Whether the trials of a block share a fixture server, one after the other."""
-        return self.role == "client" and not self.interleaved
+    def pages(self) -> int:
+        """The pages of its site; 1 where they cannot be chosen."""
+        kind, _, numbers = self.site.partition(":")
+        return int(numbers.partition(":")[0]) if kind in ("tree", "list") else 1
+
+    @property
+    def urls(self) -> int | None:
+        """The pages of a list; None: crawl from the root."""
+        return self.pages if self.site.startswith("list:") else None
+
+    @property
+    def prepare_s(self) -> float:
+        """What the first server of a campaign needs beforehand."""
+        return DIRECTORY_S if self.site.startswith("dir:") else 0.0
+
+    @property
+    def load(self) -> UnderLoad | None:
+        """How a server is asked; None where crawlers are under test."""
+        return next((one for one in self.conditions if isinstance(one, UnderLoad)), None)
+
+    @property
+    def memory(self) -> bool:
+        return any(one.memory for one in self.conditions)
 
     @property
     def held(self) -> bool:
-        """Whether the server holds its answers until a request of every slot is there."""
-        return self.kind in ("hold", "cancel")
+        """Whether there is a connection of every slot at the same time."""
+        return any(one.fills for one in self.conditions)
 
     @property
-    def switch_interval_s(self) -> float | None:
-        """How long a thread waits for the interpreter's lock; None for Python's usual 5 ms."""
-        return HOLD_SWITCH_S if self.held and self.role == "client" else None
-
-    @property
-    def ramp_per_s(self) -> int | None:
-        """Connections opened per second while a barrier fills or a crawl opens; else None."""
-        if self.opening is not None:
-            return round(self.opening.per_s)
-        if not self.held or self.role == "server":
-            return None
-        return RAMP_PER_S if self.tls is None else TLS_RAMP_PER_S
-
-    def way(self, label: Label) -> Way:
-        """How this label fetches the pages: over TLS or not, on kept connections or not."""
-        return WAYS[label.mode] if label.mode else Way(self.tls)
+    def tls(self) -> Tls | None:
+        """What the server of all its trials offers."""
+        return next((one.tls for one in self.conditions if one.tls), None)
 
     @property
     def over_tls(self) -> bool:
         """Whether any of its trials is over TLS, so that a backend without it takes no part."""
-        return self.tls is not None or any(WAYS[mode].tls for mode in self.modes)
+        return any(one.tls for one in (*self.conditions, *self.varied))
+
+    @property
+    def modes(self) -> list[Condition]:
+        """Every label is under one of these, if there are any."""
+        return [one for one in self.varied if one.mode]
+
+    def under(self, label: Label) -> tuple[Condition, ...]:
+        """The conditions of a label's trials."""
+        own = (one for one in self.varied if one.name == label.condition)
+        return (*self.conditions, *own)
 
     @property
     def polls(self) -> bool:
@@ -240,38 +166,26 @@ class Point:
 
         Not where it shares its processor with the client, nor in what is compared with that.
         """
-        works = self.kind in ("crawl", "cancel") or self.load in ("schedule", "slow")
-        sleeps = self.spread or self.wide or self.flip not in ("", "asleep")
-        return works and self.delay == "none" and not sleeps
-
-    @property
-    def compares(self) -> bool:
-        """Whether labels are compared with each other, and not each only with itself."""
-        crawls = self.kind == "crawl" and self.recorder == "times" and self.role == "client"
-        return crawls and not (self.modes or self.flip)
+        sleeps = any(one.sleeps for one in (*self.conditions, *self.varied))
+        return self.delay == "none" and not sleeps
 
     @property
     def params(self) -> Params:
         """What is recorded: everything that makes this point what it is."""
-        return {
+        found: Params = {
             "slots": self.slots,
             "site": self.site_name or self.site,
             "delay": self.delay,
-            "connections": self.slots if self.held else None,
             "urls": self.urls,
-            "rate": self.rate,
-            "ramp_per_s": self.ramp_per_s,
-            "switch_interval_s": self.switch_interval_s,
-            **({"processors": self.spread} if self.spread else {}),
-            **({"over": self.over} if self.over else {}),
-            **({"flip": self.flip} if self.flip else {}),
-            # Only where there is TLS: points without it are as they were before there was any.
-            **({"tls": self.tls.words} if self.tls else {}),
-            **({"modes": " ".join(self.modes)} if self.modes else {}),
-            **({"work_ms": self.work_ms} if self.work_ms else {}),
-            **({"role": self.role} if self.role != "client" else {}),
-            **({"rounds": self.rounds} if self.rounds else {}),
+            **dict.fromkeys(("connections", "rate", "ramp_per_s", "switch_interval_s")),
         }
+        for one in self.conditions:
+            found |= one.params(self.slots)
+        for one in self.varied:
+            found |= one.planned
+        if self.modes:
+            found["modes"] = " ".join(one.name for one in self.modes)
+        return found | ({"rounds": self.rounds} if self.rounds else {})
 
 
 def tree(pages: int) -> str:
@@ -305,28 +219,25 @@ def closed_loop(
     return Point(
         id=f"{workload}-{setting or slots}",
         workload=workload,
-        kind="crawl",
         site=tree(pages),
         delay=delay,
         slots=slots,
         who=who,
+        varied=(TWIN.of(BASE),),
         # At first few pages are known, and at last few are left: about two delays a level.
         waits_s=mean_s * (pages / slots + 2 * math.log10(pages)),
         work_s=pages * page_s if slots > 1 or not mean_s else 0.0,
     )
 
 
-def listed(workload: str, kind: Kind, slots: int, urls: int, who: Participants) -> Point:
+def listed(workload: str, slots: int, urls: int, who: Participants) -> Point:
     """A list of pages, without links."""
     return Point(
         id=f"{workload}-{slots}",
         workload=workload,
-        kind=kind,
         site=f"list:{urls}:{PAGE_BYTES}",
-        urls=urls,
         slots=slots,
         who=who,
-        twins=(),
         work_s=urls * LISTED_PAGE_S,
     )
 
@@ -336,19 +247,18 @@ def throughput(slots: int, pages: int, who: Participants) -> Point:
     here = slots == REFERENCE_SLOTS
     return replace(
         closed_loop("throughput", slots, pages, who),
-        twins=TWINS if here else (BASE,),
+        varied=(TWIN.of(*TWINS) if here else TWIN.of(BASE), COMPANIONS),
         controls=("stripped",) if here else (),
         ceiling=True,
         interleaved=True,
-        paired=(*PAIRED, "async_await"),
     )
 
 
 def fetch(slots: int, urls: int, who: Participants) -> Point:
     """A list, counted and checksummed: what a model costs, undiluted."""
     return replace(
-        listed("fetch", "crawl", slots, urls, who),
-        twins=TWINS,
+        listed("fetch", slots, urls, who),
+        varied=(TWIN.of(*TWINS), ASLEEP.of(*PAIRED)),
         controls=("bare", "stripped") if slots == REFERENCE_SLOTS else (),
         ceiling=True,
         interleaved=True,
@@ -361,37 +271,37 @@ FEW: Final = (1, 2, 3, 5, 10)
 def few(slots: int, who: Participants) -> Point:
     """A crawl over few connections; threads and loops are placed alike: with one, that decides."""
     point = closed_loop("few", slots, 9000 if slots == 1 else 14000, replace(who, only=MODELS))
-    return replace(point, everywhere=True, paired=(), interleaved=True, sole=True)
+    return replace(point, conditions=(EVERYWHERE,), interleaved=True, sole=True)
 
 
 def whole(slots: int, pages: int, who: Participants) -> Point:
     """The crawl of throughput in whole trials, one after the other: do they agree with turns?"""
     point = closed_loop("whole", slots, pages, who)
-    twins = TWINS if who.variants else (BASE,)
-    return replace(point, twins=twins, ceiling=True, beside=f"throughput-{slots}")
+    twins = TWIN.of(*TWINS) if who.variants else TWIN.of(BASE)
+    varied = (twins, ASLEEP.of(*PAIRED))
+    return replace(point, varied=varied, ceiling=True, beside=f"throughput-{slots}")
 
 
 def waiting(slots: int, pages: int, who: Participants) -> Point:
     """A delay of 50 ms: what waiting costs, in ``pages`` pages beyond the first of each slot."""
     point = opened("waiting", slots, pages, who, mean_delay_s(WAITING_DELAY))
-    return replace(point, delay=WAITING_DELAY, twins=(BASE,))
+    return replace(point, delay=WAITING_DELAY, varied=(TWIN.of(BASE),))
 
 
 def ladder(slots: int, pages: int, who: Participants) -> Point:
     """Every backend, on few enough pages for the slowest stacks."""
     return replace(
         closed_loop("ladder", slots, pages, who),
-        twins=TWINS,
+        varied=(TWIN.of(*TWINS), COMPANIONS),
         ceiling=True,
         interleaved=True,
-        paired=(*PAIRED, "async_await"),
     )
 
 
 def switch(slots: int, pages: int, who: Participants) -> Point:
     """Threads that wait: what the interpreter's switch interval costs them."""
     point = closed_loop("ladder", slots, pages, who, delay=WAITING_DELAY)
-    return replace(point, who=replace(who, only=SWITCHING), twins=(), sole=True)
+    return replace(point, who=replace(who, only=SWITCHING), varied=(), sole=True)
 
 
 def regime(slots: int, delay_ms: int, pages: int, who: Participants) -> Point:
@@ -405,13 +315,14 @@ def fairness(slots: int, urls: int, who: Participants) -> Point:
 
     The site is a list, so that every slot has work from the first moment until it runs out.
     """
-    return replace(listed("fairness", "crawl", slots, urls, who), recorder="slots")
+    return replace(listed("fairness", slots, urls, who), conditions=(SLOTS,))
 
 
 def c10k(connections: int, who: Participants) -> Point:
     """Connections held open at a barrier: how much memory one takes."""
     return replace(
-        listed("c10k", "hold", connections, connections, who),
+        listed("c10k", connections, connections, who),
+        conditions=(Filling(), HELD),
         deadline_s=180.0,
         waits_s=SETTLE_S + connections / RAMP_PER_S,
         work_s=connections * HELD_S,
@@ -422,9 +333,9 @@ def openloop(rate: int, seconds: float, who: Participants) -> Point:
     """Requests due on a Poisson schedule: how long a user would wait."""
     urls = max(1, round(rate * seconds))
     return replace(
-        listed("openloop", "openloop", REFERENCE_SLOTS, urls, who),
+        listed("openloop", REFERENCE_SLOTS, urls, who),
         id=f"openloop-{rate}",
-        rate=rate,
+        conditions=(Scheduled(per_s=rate),),
         waits_s=seconds,
         work_s=max(0.0, urls * LISTED_PAGE_S - seconds),
     )
@@ -433,7 +344,7 @@ def openloop(rate: int, seconds: float, who: Participants) -> Point:
 def recorder_cost(pages: int, blocks: int) -> Point:
     """The same crawl in turns, with a recorder that keeps times and with one that keeps nothing."""
     point = closed_loop("cost", 100, pages, Participants(blocks, only=(BASE,)))
-    return replace(point, twins=(), null_recorder=True, interleaved=True)
+    return replace(point, varied=(NULL,), interleaved=True)
 
 
 def handovers(what: Literal["crawled", "fetched"], pages: int, blocks: int) -> Point:
@@ -446,9 +357,9 @@ def handovers(what: Literal["crawled", "fetched"], pages: int, blocks: int) -> P
     if what == "crawled":
         point = closed_loop("handovers", REFERENCE_SLOTS, pages, who)
     else:
-        point = listed("handovers", "crawl", REFERENCE_SLOTS, pages, who)
+        point = listed("handovers", REFERENCE_SLOTS, pages, who)
     return replace(
-        point, id=f"handovers-{what}", recorder="windows", wide=(BASE,), twins=(), sole=True
+        point, id=f"handovers-{what}", conditions=(WINDOWS,), varied=(ALL.of(BASE),), sole=True
     )
 
 
@@ -462,7 +373,7 @@ def cancel(exchanges: int, who: Participants) -> Point:
         c10k(exchanges, who),
         id=f"cancel-{exchanges}",
         workload="cancel",
-        kind="cancel",
+        conditions=(Filling(), INTERRUPTED),
         controls=("bare_close",),
         waits_s=QUIET_S + exchanges / RAMP_PER_S,
         work_s=2 * exchanges * HELD_S,
@@ -499,12 +410,11 @@ def crossover(slots: int, delay_ms: int, pages: int, who: Participants) -> Point
 
 def opened(workload: str, slots: int, pages: int, who: Participants, delay_s: float) -> Point:
     """A list behind a delay, measured once all slots are at work."""
-    opening = Opening(slots, delay_s)
-    point = listed(workload, "crawl", slots, slots + pages, who)
+    opening = Opening(slots=slots, delay_s=delay_s, own={"recorder": "slots"})
+    point = listed(workload, slots, slots + pages, who)
     return replace(
         point,
-        recorder="slots",
-        opening=opening,
+        conditions=(opening,),
         waits_s=opening.settled_s + delay_s * pages / slots,
         work_s=point.work_s * (MANY_SLOTS_COST if slots >= 1000 else 1.0),
     )
@@ -537,7 +447,7 @@ def tls_c10k(connections: int, who: Participants) -> Point:
         c10k(connections, who),
         id=f"tls-c10k-{connections}",
         workload="tls-c10k",
-        tls=Tls(),
+        conditions=(Filling(per_s=TLS_RAMP_PER_S), HELD, OVER_TLS),
         controls=("bare_tls",),
         deadline_s=300.0,
         waits_s=SETTLE_S + connections / TLS_RAMP_PER_S,
@@ -545,21 +455,20 @@ def tls_c10k(connections: int, who: Participants) -> Point:
     )
 
 
-def in_modes(
-    workload: str, modes: tuple[Mode, ...], slots: int, urls: int, who: Participants
-) -> Point:
+def in_modes(workload: str, slots: int, urls: int, who: Participants, *modes: Condition) -> Point:
     """A list, in turns, by each backend in each mode."""
-    return replace(listed(workload, "crawl", slots, urls, who), interleaved=True, modes=modes)
+    return replace(listed(workload, slots, urls, who), interleaved=True, varied=modes)
 
 
 def tls_fetch(slots: int, urls: int, who: Participants) -> Point:
     """Kept connections, on plain HTTP and over TLS: what encryption adds to a page."""
-    return in_modes("tls-fetch", KEPT, slots, urls, replace(who, only=PAGES_OF))
+    return in_modes("tls-fetch", slots, urls, replace(who, only=PAGES_OF), PLAIN, ENCRYPTED)
 
 
 def tls_handshake(slots: int, urls: int, who: Participants) -> Point:
     """A connection for each page: plain, with a full handshake, and resumed if a client can."""
-    return in_modes("tls-handshake", EACH_PAGE, slots, urls, replace(who, only=PAGES_OF))
+    who = replace(who, only=PAGES_OF)
+    return in_modes("tls-handshake", slots, urls, who, NEW, HANDSHAKE, TICKETS)
 
 
 def churn(slots: int, urls: int, who: Participants) -> Point:
@@ -569,16 +478,18 @@ def churn(slots: int, urls: int, who: Participants) -> Point:
     TIME_WAIT is at its end and holds none of the client's ports; docs/notebook/method-studies.md
     has the counts.
     """
-    return in_modes("churn", OPENED, slots, urls, who)
+    return in_modes("churn", slots, urls, who, PLAIN, NEW)
+
+
+def headers(slots: int, urls: int, who: Participants) -> Point:
+    """The list of ``fetch``, with few, some and many header lines that differ from page to page."""
+    return in_modes("headers", slots, urls, who, *map(with_lines, LINES))
 
 
 def connect(slots: int, urls: int, who: Participants) -> Point:
     """The same with a connection for each page alone: backends are compared with each other."""
-    return in_modes("connect", OPENED[1:], slots, urls, who)
+    return in_modes("connect", slots, urls, who, NEW)
 
-
-WORK_EVERY: Final = 10
-"""One page in so many needs work."""
 
 LOOPS: Final = ("callbacks", "async_await", "uvloop")
 """One thread each, so that every page waits until the work on another is done."""
@@ -604,8 +515,7 @@ def mixed(work_ms: int, rate: int, seconds: float, who: Participants) -> Point:
         id=f"mixed-{work_ms}",
         workload="mixed",
         who=replace(who, only=who.only or MIXED),
-        work_ms=work_ms,
-        spread="shared",
+        conditions=(Scheduled(per_s=rate), WithWork(ms=work_ms), Spreading(how="shared", who=ABLE)),
         sole=True,
     )
 
@@ -620,7 +530,8 @@ def processors(how: Spread, pages: int, who: Participants, over: int | None = No
     setting = how if over is None else f"{over}{how}"
     point = closed_loop("processors", REFERENCE_SLOTS, pages, who, setting=setting)
     who = replace(who, only=who.only or (*MODELS, *SPREADING))
-    return replace(point, who=who, spread=how, over=over, sole=over is None)
+    spread = Spreading(how=how, over=over, who=ABLE)
+    return replace(point, who=who, conditions=(spread,), sole=over is None)
 
 
 def usable_processors() -> int:
@@ -650,17 +561,19 @@ SERVED: Final = 1000
 def accept(connections: int, rounds: int, who: Participants) -> Point:
     """The same with a new connection for each request."""
     point = serve(connections, rounds, who)
-    return replace(point, id=f"accept-{connections}", workload="accept", load="accept")
+    return replace(
+        point, id=f"accept-{connections}", workload="accept", conditions=(under("accept"),)
+    )
 
 
 def serve(connections: int, rounds: int, who: Participants) -> Point:
     """Servers under load, in turns: kept connections, each with one request in flight."""
     return replace(
-        listed("serve", "crawl", connections, SERVED, who),
-        twins=(BASE, FREE),
+        listed("serve", connections, SERVED, who),
+        conditions=(under("press"),),
+        varied=(TWIN.of(BASE, FREE),),
         controls=("bare",),
         interleaved=True,
-        role="server",
         rounds=rounds,
         work_s=0.5,
     )
@@ -673,11 +586,8 @@ def mixed_server(work_ms: int, rate: int, seconds: float, who: Participants) -> 
         id=f"mixed-server-{work_ms}",
         workload="mixed-server",
         site=f"list:{10 * WORK_EVERY}:{PAGE_BYTES}",
-        urls=10 * WORK_EVERY,
-        work_ms=float(work_ms),
+        conditions=(under("schedule", per_s=rate, seconds=seconds, work_ms=float(work_ms)),),
         work_s=0.0,
-        role="server",
-        load="schedule",
     )
 
 
@@ -690,15 +600,10 @@ def slow_readers(connections: int, rate: int, who: Participants) -> Point:
     return Point(
         id=f"slow-readers-{connections}",
         workload="slow-readers",
-        kind="hold",
         site=f"list:{WORK_EVERY}:{LARGE}",
-        urls=WORK_EVERY,
         slots=connections,
-        rate=rate,
+        conditions=(under("slow", per_s=rate, seconds=SLOW_S),),
         who=who,
-        twins=(),
-        role="server",
-        load="slow",
         waits_s=SLOW_S,
         work_s=SLOW_S,  # it waits twice, and opens the connections in between
         deadline_s=120.0,
@@ -714,10 +619,8 @@ def hold(connections: int, who: Participants, tls: Tls | None = None) -> Point:
         id=f"{workload}-{connections}",
         workload=workload,
         site=f"list:{SERVED}:{PAGE_BYTES}",
-        urls=SERVED,
+        conditions=(under("hold"), *(() if tls is None else (OVER_TLS,))),
         controls=("bare",) if tls is None else (),
-        role="server",
-        load="hold",
     )
 
 
@@ -773,12 +676,11 @@ def real(who: Participants) -> list[Point]:
         Point(
             id="real-10",
             workload="real",
-            kind="crawl",
             site=f"dir:{path}",
             site_name=f"dir:{name}",
             slots=10,
             who=who,
+            varied=(TWIN.of(BASE), ASLEEP.of(*PAIRED)),
             interleaved=True,
-            prepare_s=DIRECTORY_S,
         )
     ]

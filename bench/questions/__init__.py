@@ -18,7 +18,7 @@ SERVE: Final = ("serve", "accept", "hold", "mixed_server", "slow_readers")
 
 STORY: Final = (
     *("glance", "page", "receive", "memory", "waiting", "crossover", "handovers", "against"),
-    *("churn", "tls_pages", "open_loop", "mixed", "timeouts"),
+    *("churn", "headers", "tls_pages", "open_loop", "mixed", "timeouts"),
     *("cancel", "fairness", "processors", "variants", *SERVE, "interpreters", "equal", "trust"),
 )
 QUESTIONS: Final[tuple[Question, ...]] = tuple(

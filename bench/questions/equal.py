@@ -16,7 +16,8 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Ratio
-from bench.plan.profiles import FLIPS, MEMORY
+from bench.conditions.flips import FLIPS
+from bench.plan.profiles import MEMORY
 from bench.questions.question import Answer, Headline, few
 from bench.schema import TrialRecord
 from bench.show.measured import TIMES, Blocks, Measure, Measured, within
@@ -34,7 +35,7 @@ MEASURES: Final = {
     CHANGE: Measure("flipped ÷ as always", "flipped over as always", TIMES),
 }
 WORDS: Final = {
-    **FLIPS,
+    **{name: (flip.always, flip.flipped) for name, flip in FLIPS.items()},
     MEMORY: ("memory is read of a client on one processor", "on all (KiB for a connection)"),
     "stops": ("labels take turns", "whole trials, one after the other"),
 }

@@ -11,7 +11,7 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.plan.workloads import WORK_EVERY
+from bench.arrivals import WORK_EVERY
 from bench.questions.columns import Columns, Read
 from bench.questions.question import Headline
 from bench.show.measured import MS, Measured, median_response, noted, p99_response

@@ -371,7 +371,7 @@ def cpu(analysis: Analysis) -> Figure | None:
         if (trial.point, trial.label) == (point, analysis.base)
     ]
     if slept and FREE in trials:
-        beside = {FREE: trials[FREE], str(Label(analysis.base, asleep=True)): slept}
+        beside = {FREE: trials[FREE], str(Label(analysis.base, condition="asleep")): slept}
         trials = beside | trials
     bars: dict[str, list[Stack]] = {}
     totals: dict[str, Spread] = {}

@@ -142,7 +142,7 @@ def comparisons(analysis: Analysis) -> list[Comparison]:
 
 def base_of(label: str) -> str:
     """``callbacks`` on the label's interpreter."""
-    return replace(Label.parse(label), name=BASE, twin=False).backend
+    return replace(Label.parse(label), name=BASE, condition="").backend
 
 
 def measured(found: Sequence[Row]) -> Measured:

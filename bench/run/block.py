@@ -30,9 +30,8 @@ from bench.plan.plan import Turn
 from bench.plan.sizes import once, sized, turn_s
 from bench.plan.workloads import Point
 from bench.run import record
-from bench.run.barrier import barrier_of
+from bench.run.crawling import Crawling
 from bench.run.serving import Serving
-from bench.run.sides import Crawling, Sides
 from bench.run.trial import Bench, Trial
 from bench.run.turns import (
     MOST_TASKS,
@@ -73,7 +72,7 @@ class Member:
     """One label of the block: its trial, both its sides, and its place among the takers."""
 
     trial: Trial
-    sides: Sides
+    sides: Crawling | Serving
     taker: Taker
 
     @property
@@ -160,7 +159,7 @@ def run(
     record.drain()
     records = []
     for place, member in enumerate(members):
-        member.trial.turns = summary(taken, place, member.trial)
+        member.trial.turns = summary(taken, place, member)
         records.append(record.finish(member.trial, member.sides, moved, after))
         member.forget()
     # Each has its share of the time that they spent together.
@@ -172,8 +171,7 @@ def run(
 def start(stack: ExitStack, trial: Trial, server: Server | None) -> Member:
     """Start both sides of a trial; neither is waited for."""
     point, label = trial.point, trial.turn.label
-    sides: Sides
-    sides = Serving(trial, stack) if point.role == "server" else Crawling(trial, stack, server)
+    sides = Serving(trial, stack) if point.load else Crawling(trial, stack, server)
     taker = Taker(
         name=str(label),
         worker=Group(sides.tested.pid),
@@ -220,16 +218,19 @@ def alone(member: Member) -> None:
         return
 
     def sample() -> None:
-        trial.threads = max(trial.threads, threads(sides.tested.pid))
+        sides.threads = max(sides.threads, threads(sides.tested.pid))
 
-    with member.losing(trial.deadline_s), barrier_of(trial, sides) as barrier:
-        sides.begin()
-        deadline = time.monotonic() + trial.deadline_s
-        sides.worker.go()
-        barrier.fill(deadline)
-        trial.result = sides.worker.result(deadline, SAMPLE_S, sample)
+    with member.losing(trial.deadline_s), sides.released():
+        with ExitStack() as around:
+            for one in trial.conditions:
+                around.enter_context(one.around(sides))
+            sides.begin()
+            sides.deadline = time.monotonic() + trial.deadline_s
+            sides.worker.go()
+        sides.result = sides.worker.result(sides.deadline, SAMPLE_S, sample)
         sample()
-        barrier.ends(trial.result)
+        for one in trial.conditions:
+            one.ended(sides)
         sides.rest()
         sides.collect()
 
@@ -252,14 +253,13 @@ def finish(members: Sequence[Member]) -> None:
             tested.resume()
             if not member.taker.begun:
                 member.taker.begin()
-            member.trial.threads = threads(tested.pid)
+            member.sides.threads = threads(tested.pid)
     for member in going:
         if member.going:
             # So many share the processors meanwhile.
             limit_s = len(going) * member.trial.deadline_s
             with member.losing(limit_s):
-                result = member.sides.worker.result(time.monotonic() + limit_s)
-                member.trial.result = result
+                member.sides.result = member.sides.worker.result(time.monotonic() + limit_s)
                 member.sides.collect()
 
 
@@ -285,17 +285,16 @@ def uneven(point: Point, until: float | None) -> dict[str, str]:
     return {"until": BEYOND} if until is None else {}
 
 
-def summary(turns: Turns, place: int, trial: Trial) -> TurnsSummary | None:
+def summary(turns: Turns, place: int, member: Member) -> TurnsSummary | None:
     """What one label's turns add up to; also keeps the service times without a stop inside."""
     mine = [turn for turn in turns.taken if turn.taker == place]
     counted = [turn for turn in mine if turn.counted]
     if not mine:
         return None
     spanned = None
-    kept = {} if trial.result is None else trial.result.kept
-    if kept.get("ended") and kept.get("service"):
-        service = record.seconds(trial.times, "service", kept["service"])
-        ended = record.seconds(trial.times, "ended", kept["ended"])
+    trial = member.trial
+    service, ended = member.sides.seconds("service"), member.sides.seconds("ended")
+    if len(service) and len(ended):
         first, last = turn_of(counted, ended - service), turn_of(counted, ended)
         inside = (first == last) & (last >= 0)
         trial.within_turns = service[inside]

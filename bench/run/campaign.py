@@ -21,6 +21,7 @@ from bench.plan.labels import Label
 from bench.plan.plan import Plan, Turn, key
 from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
 from bench.run import block, ceiling
+from bench.run.crawling import start_server
 from bench.run.record import refused
 from bench.run.trial import Bench
 from bench.schema import CampaignRecord, CeilingRecord, EndRecord, TrialRecord
@@ -91,7 +92,7 @@ class Campaign:
     def _run(self, stack: ExitStack) -> None:
         pinning = stack.enter_context(out_of_the_way())
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="c10k-")))
-        over_tls = any(self.plan.points[turn.point].way(turn.label).tls for turn in self._left)
+        over_tls = any(self.plan.points[turn.point].over_tls for turn in self._left)
         kinds = (None, Tls()) if over_tls else (None,)
         bench = Bench(
             warmups={tls: stack.enter_context(warmup_server(pinning, tls)) for tls in kinds},
@@ -130,7 +131,7 @@ class Campaign:
                         able[number] = turn
                 if able:
                     self._check_warmup(bench, campaign)
-                    if point.shares:
+                    if point.load is None and not point.interleaved:
                         shared = self._fit(shared, stack, bench, point)
                     names = ", ".join(str(turn.label) for turn in able.values())
                     where = f"block {turns[0].block + 1}/{len(self.plan.blocks)} {point.id}"
@@ -219,8 +220,7 @@ def warmup_server(pinning: cpu.Pinning, tls: Tls | None = None) -> Server:
 
 
 def start(point: Point, pinning: cpu.Pinning) -> Server:
-    cores = pinning.server
-    server = Server(point.site, delay=point.delay, seed=SITE_SEED, cores=cores, tls=point.tls)
+    server = start_server(point, point.conditions, pinning.server, wait=True)
     server.warm()
     return server
 

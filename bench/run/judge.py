@@ -17,61 +17,61 @@ The rules, in this order; the thresholds are the constants below:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from types import MappingProxyType
+from typing import Any, Final
 
 from bench import controls
+from bench.conditions.condition import Condition
 from bench.launch import program
-from bench.plan.tls import Way
-from bench.plan.workloads import Point, mean_delay_s
-from bench.run import working
-from bench.run.trial import Trial
-from bench.schema import Cancelled, Ledger, Limiter, TrialRecord
+from bench.plan.workloads import mean_delay_s
+from bench.schema import Ledger, Limiter, TrialRecord
 from bench.sides.protocol import Result
 from bench.text import listing
 
 
-def crawl_reason(trial: Trial, expected: str | None) -> str | None:
-    """Why a crawl does not count, by the digest that the site has."""
-    result, ledger, backend = trial.result, trial.ledger, trial.backend
-    assert result is not None
-    assert ledger is not None
-    control = backend.name if backend.family == controls.FAMILY else None
-    reason = void_reason(trial.point, result, ledger, expected, control, trial.way, trial.cancelled)
-    if reason is None and trial.work_expected is not None:
-        return working.reason(result.work, trial.work_expected)
-    return reason
-
-
 def void_reason(
-    point: Point,
+    conditions: Sequence[Condition],
     result: Result,
     ledger: Ledger,
+    slots: int,
     expected: str | None,
+    *,
+    urls: int | None = None,
     control: str | None = None,
-    way: Way | None = None,
-    cancelled: Cancelled | None = None,
+    parts: Mapping[str, Any] = MappingProxyType({}),
 ) -> str | None:
-    """Why this trial does not count, or None when it does.
+    """Why this crawl does not count, or None when it does: the first reason that there is.
 
-    It counts when every page was answered with the right status and body and
-    served exactly once, and when there were never more connections or requests
-    in flight than the job has slots. ``control`` names the control, if it is one
-    (:mod:`bench.controls`): only its requests can be checked. ``way`` says how the pages
-    were to be fetched, by default that of the point. A crawl that was to be interrupted
-    (``cancelled``) counts by other rules: see :func:`cancelled_reason`. None counts that ran a
-    free-threaded interpreter with its lock on.
+    It counts when it is complete, and every condition of it was met. ``control`` names the
+    control, if it is one (:mod:`bench.controls`): only its requests can be checked, for so many
+    ``urls``. ``parts`` is what the conditions saw. None counts that ran a free-threaded interpreter
+    with its lock on.
     """
-    way = way or Way(point.tls)
     if by := result.mechanism.get("gil_by"):
         return f"the lock of this free-threaded interpreter was on at the end; suspects: {by}"
-    if point.kind == "cancel":
-        return cancelled_reason(point, result, ledger, cancelled)
-    if result.stopped:
-        return f"the crawl was stopped: {result.stopped}"
-    if control:
-        return control_reason(point, result, ledger, control) or way_reason(way, ledger)
+    if all(one.crawls for one in conditions):
+        if result.stopped:
+            return f"the crawl was stopped: {result.stopped}"
+        if control:
+            reason = control_reason(control, urls or result.urls, result, ledger)
+        else:
+            reason = crawl_reason(result, ledger, expected)
+        if reason:
+            return reason
+        if all(one.keep_alive for one in conditions) and ledger.connections_opened > slots:
+            return f"{ledger.connections_opened} connections opened for {slots} slots"
+        if ledger.peak_in_flight > slots:
+            return f"{ledger.peak_in_flight} requests in flight at once with {slots} slots"
+    if ledger.handshakes and not any(one.tls for one in conditions):
+        return "the server counted handshakes on plain HTTP"
+    reasons = (one.void(result, ledger, slots, parts) for one in conditions)
+    return next(filter(None, reasons), None)
+
+
+def crawl_reason(result: Result, ledger: Ledger, expected: str | None) -> str | None:
+    """It is complete when every page was answered as it should be and was served exactly once."""
     if expected is None:
         return "the server gave no digest to check against"
     if result.digest != expected:
@@ -83,70 +83,14 @@ def void_reason(
             f"{answered} URLs answered, but the server saw {ledger.requests} requests for "
             f"{ledger.distinct} URLs, {ledger.repeated} of them repeated"
         )
-    if way.keep_alive and ledger.connections_opened > point.slots:
-        return f"{ledger.connections_opened} connections opened for {point.slots} slots"
-    if ledger.peak_in_flight > point.slots:
-        return f"{ledger.peak_in_flight} requests in flight at once with {point.slots} slots"
-    if point.kind == "hold" and ledger.peak_in_flight != point.slots:
-        return f"only {ledger.peak_in_flight} of {point.slots} connections were held at once"
-    return way_reason(way, ledger)
-
-
-def cancelled_reason(
-    point: Point, result: Result, ledger: Ledger, cancelled: Cancelled | None
-) -> str | None:
-    """Why the trial of an interrupted crawl does not count.
-
-    It counts when the server held a request of every slot, when the crawl reported each of
-    them as cancelled, and when nothing was left behind at either end.
-    """
-    if result.stopped != "interrupted" or cancelled is None:
-        return f"the crawl was not interrupted: it ended as {result.stopped or 'complete'}"
-    if result.errors != {"cancelled": point.slots}:
-        errors = ", ".join(f"{count} {kind}" for kind, count in result.errors.items())
-        return f"not every exchange was cancelled: {errors or 'none'} of {point.slots}"
-    if ledger.peak_in_flight != point.slots or ledger.requests != point.slots:
-        return (
-            f"only {ledger.peak_in_flight} of {point.slots} exchanges were in flight at once, "
-            f"of {ledger.requests} in all"
-        )
-    if cancelled.left:
-        left = ", ".join(f"{count} × {kind}" for kind, count in sorted(cancelled.left.items()))
-        return f"the crawl left behind: {left}"
-    if cancelled.open_at_server:
-        return f"{cancelled.open_at_server} connections were still open at the server"
     return None
 
 
-def way_reason(way: Way, ledger: Ledger) -> str | None:
-    """Why the pages were not fetched as they should have been, by connections and handshakes."""
-    if not way.keep_alive and ledger.requests_per_connection_max > 1:
-        most = ledger.requests_per_connection_max
-        return f"{most} requests on one connection, where each page should have its own"
-    seen = ledger.handshakes
-    if way.tls is None:
-        return "the server counted handshakes on plain HTTP" if seen else None
-    if seen is None:
-        return "the server counted no handshakes: this was not TLS"
-    if seen.full + seen.resumed < ledger.connections_opened - seen.failed:
-        return (
-            f"{seen.full + seen.resumed} handshakes completed on {ledger.connections_opened} "
-            f"connections, {seen.failed} failed"
-        )
-    if seen.resumed and not way.tls.tickets:
-        return f"{seen.resumed} sessions resumed, where the server offers no tickets"
-    return None
-
-
-def control_reason(point: Point, result: Result, ledger: Ledger, control: str) -> str | None:
-    """Why the run of a control does not count: it asks for every page equally often."""
-    repeats = 1 if control == "bare_tls" else controls.REPEATS
-    urls = point.urls or result.urls
-    wanted = repeats * urls
+def control_reason(control: str, urls: int, result: Result, ledger: Ledger) -> str | None:
+    """A control asks for every page equally often."""
+    wanted = urls * (1 if control == "bare_tls" else controls.REPEATS)
     if ledger.requests != wanted or ledger.distinct != urls:
         return f"the server saw {ledger.requests} requests of the control, not {wanted}"
-    if ledger.connections_opened > point.slots:
-        return f"{ledger.connections_opened} connections opened for {point.slots} slots"
     return None if result.answered else "the control did nothing"
 
 
@@ -161,7 +105,7 @@ IDLE = 0.70
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class Strain:
     """What a trial used and achieved; shares are of one processor.
 
     ``processors`` is how many the client may use.
@@ -182,7 +126,7 @@ def slot_bound(slots: int, delay: str) -> float | None:
     return slots / mean if mean > 0 else None
 
 
-def limiter(load: Load) -> Limiter:
+def limiter(load: Strain) -> Limiter:
     client_busy = load.client_share >= BUSY * load.processors
     server_busy = load.server_share >= BUSY
     idle = max(load.client_share, load.server_share) <= IDLE

@@ -19,7 +19,7 @@ from bench.machine.doctor import Needs
 from bench.plan import budget
 from bench.plan.backends import of_role
 from bench.plan.budget import block_s
-from bench.plan.labels import Label
+from bench.plan.labels import TWIN, Label
 from bench.plan.participants import TWINS, Participants
 from bench.plan.plan import Plan, PlannedPoint, Turn
 from bench.plan.tls import SERVER_KIB, client_kib
@@ -78,7 +78,7 @@ def unable(backend: Backend, point: Point) -> str | None:
 
 def over_tls(point: Point, label: Label) -> dict[str, int]:
     """Bytes that each held connection of this label takes over TLS, at both ends."""
-    if point.tls is None or point.kind != "hold":
+    if point.tls is None or not point.memory:
         return {}
     return {"tls_client": client_kib(label.name) * KIB, "tls_server": SERVER_KIB * KIB}
 
@@ -134,7 +134,7 @@ def rehearse(
     """
     point = point or fetch(100, URLS, Participants(blocks))
     names = [backend.name for backend in known if backend.name in TWINS] or [known[0].name]
-    labels = [Label(name, twin=twin) for name in names for twin in (False, True)]
+    labels = [Label(name, condition=own) for name in names for own in ("", TWIN)]
     entry = PlannedPoint(point, dict.fromkeys(labels, 1))
     took = planned = 0.0
     with ExitStack() as stack:

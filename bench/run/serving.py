@@ -7,75 +7,77 @@ server has to wake a processor. Both ends compare what they saw.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any, Final
 
 from bench.machine import memory
-from bench.plan.workloads import SITE_SEED, WORK_EVERY
+from bench.plan.workloads import SITE_SEED
 from bench.run.judge import BUSY
-from bench.run.record import cpu_of, latency
-from bench.run.sides import Sides
 from bench.run.trial import Trial
 from bench.sides.process import ProcessError, WorkerProcess
 from bench.sides.progress import PLACES, Progress
-from bench.sides.protocol import Command, Load, Result
+from bench.sides.protocol import Command, Result
 from bench.sides.servers import ModelServer, Served, ServerError
+from bench.sides.sides import Sides
 
 
 class Serving(Sides):
-    """A server under test, and a load."""
-
-    start_s = 60.0  # a loader asks for every page of the site before it is ready
-    theirs = memory.PORT
-    settle_s = 0.5  # after the last answer: a server looks at its deadlines and goes back to sleep
-
     def __init__(self, trial: Trial, stack: ExitStack) -> None:
         """Start both, neither of them is waited for; each gets processors of its own."""
         point, label, pinning = trial.point, trial.turn.label, trial.pinning
-        work = () if point.work_ms is None else ("--work", f"{WORK_EVERY}:{point.work_ms:g}")
+        options = [option for one in trial.conditions for option in one.server()]
         python = trial.bench.pythons[label.interpreter]
-        self._model = ModelServer(label.name, point.site, SITE_SEED, point.tls, python, work)
+        self._model = ModelServer(label.name, point.site, SITE_SEED, python, options)
         stack.enter_context(self._model)
         load = WorkerProcess(f"the load of {label}", module="bench.sides.loader")
         stack.enter_context(load)
         for pid, cores in ((self._model.pid, pinning.client), (load.pid, pinning.server)):
             trial.unpinned = trial.unpinned or pinning.keep(pid, cores)
-        super().__init__(trial, self._model, load, self._model.child, load)
         self._memory = stack.enter_context(Progress(PLACES))
-        self.progress, self.count = self._memory, self._memory.told
+        self._trial, self._faults = trial, 0
         self._served: Served | None = None
-        self._faults = 0
+        super().__init__(
+            self._model,
+            load,
+            self._model.child,
+            load,
+            slots=point.slots,
+            out=trial.times,
+            seed=trial.schedule_seed,
+            theirs=memory.PORT,
+            start_s=60.0,  # a load asks for every page of the site before it is ready
+            settle_s=0.5,  # a server looks at its deadlines and goes back to sleep
+            progress=self._memory,
+            count=self._memory.told,
+        )
 
     def ready(self) -> None:
         """It is what is under test, and may fail as such."""
 
     def tell(self) -> None:
-        trial, point, model = self.trial, self.trial.point, self._model
+        trial, model = self._trial, self._model
         try:
             model.ready()
         except ServerError as error:
             raise ProcessError(str(error)) from None
-        cafile = model.cafile
-        self.worker.command(
-            Command(
-                backend=trial.turn.label.name,
-                prefix=model.prefix,
-                urls=model.urls,
-                slots=point.slots,
-                timeout_s=trial.deadline_s,
-                out=str(trial.times),
-                progress=self._memory.file,
-                cafile=None if cafile is None else str(cafile),
-                load=Load(
-                    how=point.load,
-                    awake=trial.server_polls,
-                    rate=point.rate or 0,
-                    seconds=point.waits_s,
-                    seed=trial.schedule_seed,
-                    every=WORK_EVERY if point.work_ms else 0,
-                ),
-            )
+        command = Command(
+            backend=trial.turn.label.name,
+            prefix=model.prefix,
+            urls=model.urls,
+            slots=trial.point.slots,
+            timeout_s=trial.deadline_s,
+            out=str(trial.times),
+            progress=self._memory.file,
+            cafile=trial.cafile(model),
         )
+        for one in trial.conditions:
+            command = one.command(command, self)
+        assert command.load is not None, "a condition says how to ask"
+        load = replace(command.load, awake=trial.server_polls)
+        self.command = replace(command, load=load)
+        self.worker.command(self.command)
 
     def warm(self) -> None:
         """The load has asked for every page."""
@@ -91,44 +93,35 @@ class Serving(Sides):
         self._faults = self._model.page_faults() - self._faults
         self._served = self._model.finish()
 
-    def reason(self) -> str | None:
-        assert self.trial.result is not None
+    def reason(self, parts: Mapping[str, Any]) -> str | None:
+        """Why the trial does not count, or None when it does."""
+        assert self.result is not None
         assert self._served is not None
-        name = self.trial.turn.label.name
-        return served_reason(name, self.trial.result, self._served, self.server.digest)
+        name = self._trial.turn.label.name
+        return served_reason(name, self.result, self._served, self.server.digest)
 
-    def fields(self) -> dict[str, Any]:
-        trial, turns, result = self.trial, self.trial.turns, self.trial.result
-        assert result is not None
-        assert result.loaded is not None
-        rate = turns.exchanges / turns.wall_s if turns and turns.wall_s else None
+    def strain(self, rate: float, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """How busy the server was, and whether that limited the trial."""
+        turns, loaded = self._trial.turns, self.result and self.result.loaded
         # A server that waits for its processor is not idle: other programs are running there.
-        share = (turns.cpu_s + trial.waited_s) / turns.wall_s if turns and turns.wall_s else None
-        trial.extra |= {
+        used_s = turns.cpu_s + self._trial.waited_s if turns else 0.0
+        share = used_s / turns.wall_s if turns and turns.wall_s else None
+        extra = {
             "server_share": share,
             "page_faults": self._faults,
-            "connections_opened": result.loaded.connections,
+            "connections_opened": loaded.connections if loaded else None,
         }
-        for name in ("working", "alone"):
-            if times := latency(trial.times, name, result.kept.get(name, 0)):
-                trial.extra |= {f"{name}_p50_ms": times.p50_ms, f"{name}_p90_ms": times.p90_ms}
-        on_time = {}
-        if others := latency(trial.times, "others", result.kept.get("others", 0)):
-            on_time = {
-                "response_time": others,
-                "offered_per_s": trial.point.rate,
-                "late_starts": result.late,
-            }
-        return {
-            **on_time,
-            "elapsed_s": result.pages / rate if rate else result.elapsed_s,
-            "pages_per_s": rate,
-            "mechanism": {**self._model.facts, "threads_sampled": trial.threads},
-            "ledger": None,
-            "cpu": cpu_of(result, self.server_cpu),
-            "service_time": None,
-            "limiter": None if share is None else "server" if share >= BUSY else "client",
-        }
+        limited = None if share is None else "server" if share >= BUSY else "client"
+        return {"extra": extra, "limiter": limited, "switches": None}
+
+    @property
+    def pinned(self) -> dict[str, list[int] | None]:
+        pinning = self._trial.pinning
+        return {"client": pinning.server or None, "server": pinning.client or None}
+
+    @property
+    def mechanism(self) -> Mapping[str, str | int]:
+        return self._model.facts
 
     def hold(self) -> None:
         """A load holds its connections by itself."""

@@ -36,9 +36,9 @@ def is_stack(label: str) -> bool:
 def named(label: str) -> str:
     """A label as charts write it: ``aiohttp (stack)``, ``callbacks over TLS``."""
     parsed = Label.parse(label)
-    if parsed.mode == "tls":
+    if parsed.condition == "tls":
         return f"{parsed.backend} over TLS"
-    if parsed.asleep:
+    if parsed.condition == "asleep":
         return f"{parsed.backend}, server asleep"
     return f"{label} (stack)" if is_stack(label) else label
 

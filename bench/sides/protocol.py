@@ -62,8 +62,6 @@ class Worked:
     cpu_s: float  # processor time that it took
     wall_s: float  # what that was by the clock
     threads: int  # in how many threads it was done
-    others: int  # response times of the pages without work, in the file of that name
-    worked: int  # and of those with it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +108,7 @@ class Command:
     keep_alive: bool = True  # False: a connection for each page
     cancel: bool = False  # the harness will interrupt the crawl
     work: Working | None = None
-    flip: str = ""  # what is not as always (:data:`bench.plan.profiles.FLIPS`)
+    flip: str = ""  # what is not as always (bench.conditions.flips)
     load: Load | None = None
 
 

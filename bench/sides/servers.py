@@ -52,6 +52,7 @@ class Server:
         address: str = "127.0.0.1",
         wait: bool = True,
         tls: Tls | None = None,
+        options: Sequence[str] = (),
     ) -> None:
         """Start a server; with ``wait=False`` call :meth:`ready` before anything else.
 
@@ -65,7 +66,7 @@ class Server:
         if address != "127.0.0.1":
             arguments.append("--any-address")
         arguments += ["--site", site, "--seed", str(seed), "--delay", delay]
-        arguments += ["--json", "--exit-with-parent", *(tls.arguments if tls else ())]
+        arguments += ["--json", "--exit-with-parent", *(tls.arguments if tls else ()), *options]
         self.child = Child("the fixture server", arguments, {"C10K_CONTROL_TOKEN": token})
         self.not_pinned: str | None = None
         self._cores = cores
@@ -281,9 +282,8 @@ class ModelServer(Server):
         name: str,
         site: str,
         seed: int,
-        tls: Tls | None,
         python: Sequence[str],
-        work: Sequence[str] = (),
+        options: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
     ) -> None:
         """Start it in the state of malloc that workers have; call :meth:`ready` next."""
@@ -292,7 +292,7 @@ class ModelServer(Server):
         arguments = ["-m", "bench.sides.settled", "server", "models", name, "--site", site]
         arguments += ["--listen", "127.0.0.1:0", "--seed", str(seed), "--json"]
         arguments += ["--exit-with-parent", "--limit", f"idle_s={IDLE_S}"]
-        arguments += [*work, *(tls.arguments if tls else ())]
+        arguments += options
         self.child = Child(f"the server {name}", arguments, environment, python)
         self.not_pinned = None
         self.facts: dict[str, str | int] = {}

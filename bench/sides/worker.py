@@ -301,7 +301,7 @@ def measure(
         last_due_s=job.schedule[-1] if job.schedule else None,
         kept=kept,
         ending=watch.ending(started + call_s, cpu_s) if watch else None,
-        work=worked(command, report, times) if isinstance(times, DueRecorder) else None,
+        work=worked(command.out, report, times, kept) if isinstance(times, DueRecorder) else None,
     )
     send(result, replies)
 
@@ -325,7 +325,7 @@ def keep(out: str, times: TimesRecorder, started: float) -> dict[str, int]:
     return kept
 
 
-def worked(command: Command, report: CrawlReport, times: DueRecorder) -> Worked:
+def worked(out: str, report: CrawlReport, times: DueRecorder, kept: dict[str, int]) -> Worked:
     """The work on the pages of a crawl; the response times of these pages and of the others.
 
     A page that needed work was answered when that was done.
@@ -337,14 +337,14 @@ def worked(command: Command, report: CrawlReport, times: DueRecorder) -> Worked:
     every = zip(times.due, times.response, strict=True)
     others = array("d", (response for due, response in every if due not in theirs))
     mine = array("d", (page.done.ended - page.intended for page in pages))
+    kept["others"] = write(f"{out}.others", others)
+    kept["worked"] = write(f"{out}.worked", mine)
     return Worked(
         pages=len(pages),
         check=sum(page.done.check for page in pages) % work.LIMIT,
         cpu_s=sum(page.done.cpu_s for page in pages),
         wall_s=sum(page.done.wall_s for page in pages),
         threads=len({(page.done.process, page.done.thread) for page in pages}),
-        others=write(f"{command.out}.others", others),
-        worked=write(f"{command.out}.worked", mine),
     )
 
 

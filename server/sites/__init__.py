@@ -8,7 +8,8 @@ A *spec* names a site; :mod:`server.sites.specs` reads it.
     crawler must not follow. See :class:`server.sites.tree.Tree`.
 ``list:N:BYTES``
     Pages ``/p/0`` to ``/p/N-1`` without links. They share one body, so a
-    million pages take four megabytes. See :class:`server.sites.listing.Listing`.
+    million pages take four megabytes. With a third number, ``list:N:BYTES:LINES``, heads have
+    so many lines that differ. See :class:`server.sites.listing.Listing`.
 ``dir:PATH``
     A directory of real HTML, served as a static file server would.
     See :class:`server.sites.directory.Directory`.

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import random
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from server.sites.site import HTML, Outcome, Resource, Site, hash_lines
 from server.sites.words import filler
+
+HEADS = 1000
+"""So many pages have different heads: more lines than a client remembers."""
 
 _OPENING = b"<!doctype html>\n<title>A page</title>\n<p>"
 
 
 class _Numbered(dict[bytes, Resource]):
-    """Routes ``/p/0`` to ``/p/N-1`` that all lead to one resource.
+    """Routes ``/p/0`` to ``/p/N-1`` that all lead to one resource, or to some in turn.
 
     It is a dict only to have ``__missing__``; it stays empty. Each page's count
     takes four bytes in ``counts``.
     """
 
-    def __init__(self, pages: int, page: Resource) -> None:
+    def __init__(self, pages: int, resources: Sequence[Resource]) -> None:
         super().__init__()
-        self.page = page
+        self.resources = resources
         self.counts = array("I", bytes(4 * pages))
 
     def __missing__(self, key: bytes) -> Resource:
@@ -33,23 +36,27 @@ class _Numbered(dict[bytes, Resource]):
         if number >= len(self.counts) or (digits[0] == 48 and len(digits) > 1):
             raise KeyError(key)
         self.counts[number] += 1
-        return self.page
+        return self.resources[number % len(self.resources)]
 
 
 class Listing(Site):
     """``list:N:BYTES``: N pages without links, all with the same body.
 
+    With ``list:N:BYTES:LINES`` an answer has so many further header lines. They are those of no
+    other of the :data:`HEADS` pages before it, as if each had an identity or a date of its own.
+
     Open-loop runs use it: their URLs come from a schedule, not from links.
     ``/`` is not a page here and answers 404.
     """
 
-    def __init__(self, spec: str, pages: int, size: int) -> None:
+    def __init__(self, spec: str, pages: int, size: int, lines: int = 0) -> None:
         super().__init__()
         self.spec = spec
         fits = size >= len(_OPENING)
         body = _OPENING + filler(random.Random("list"), size) if fits else b"x" * size
-        page = Resource(200, HTML, body[:size])
-        self._numbered = _Numbered(pages, page)
+        heads = range(min(HEADS, pages) if lines else 1)
+        same = [Resource(200, HTML, body[:size], further=own_lines(n, lines)) for n in heads]
+        page, self._numbered = same[0], _Numbered(pages, same)
         self.routes = self._numbered
         self.pages = self.urls = pages
         self.page_bytes = pages * size
@@ -65,7 +72,7 @@ class Listing(Site):
 
     def expected(self) -> dict[str, Outcome]:
         """A new dict at each call, because the site keeps nothing per page but its count."""
-        outcome = (200, self._numbered.page.checksum)
+        outcome = (200, self._numbered.resources[0].checksum)
         return {f"/p/{number}": outcome for number in range(self.pages)}
 
     def hits(self) -> Iterator[tuple[str, int, int]]:
@@ -77,7 +84,15 @@ class Listing(Site):
     def reset(self) -> None:
         """See :meth:`Site.reset`."""
         self._numbered.counts = array("I", bytes(4 * self.pages))
-        self._numbered.page.hits = 0
+        for page in self._numbered.resources:
+            page.hits = 0
+
+
+def own_lines(number: int, lines: int) -> str:
+    """Header lines of 40 bytes that a page alone has."""
+    return "".join(
+        f"X-Line-{line:03}: {number:04}-{line:03}-0123456789abcdef\r\n" for line in range(lines)
+    )
 
 
 def _lexicographic(count: int) -> Iterator[int]:

@@ -65,8 +65,9 @@ class Resource:
         kind: str,
         body: bytes,
         location: str | None = None,
+        further: str = "",
     ) -> None:
-        head = render_head(status, kind, len(body), location)
+        head = render_head(status, kind, len(body), location, further)
         self.status = status
         self.payload = head + body
         self.body_start = len(head)
@@ -99,12 +100,14 @@ class Resource:
                 yield part, left > 0
 
 
-def render_head(status: int, kind: str, size: int, location: str | None = None) -> bytes:
+def render_head(
+    status: int, kind: str, size: int, location: str | None = None, further: str = ""
+) -> bytes:
     """The head of an answer. There is no Date: it would have to be rendered every second."""
     moved = f"Location: {location}\r\n" if location is not None else ""
     return (
         f"HTTP/1.1 {status} {REASONS[status]}\r\n"
-        f"Content-Type: {kind}\r\nContent-Length: {size}\r\n{moved}\r\n"
+        f"Content-Type: {kind}\r\nContent-Length: {size}\r\n{moved}{further}\r\n"
     ).encode("latin-1")
 
 

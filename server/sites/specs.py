@@ -35,16 +35,19 @@ def make_site(
             raise SiteError(f"{spec}: {pages} pages of {size} bytes do not fit in 8 GiB of memory")
         return Tree(f"tree:{pages}:{fanout}:{size}", pages, fanout, size, seed, authority, scheme)
     if kind == "list":
-        pages, size = _numbers(spec, rest, "list:N:BYTES", (1000, 2048))
+        pages, size, lines = _numbers(spec, rest, "list:N:BYTES:LINES", (1000, 2048, 0))
         _within(spec, "N", pages, 1, 1_000_000)
         _within(spec, "BYTES", size, 0, 64 << 20)
-        return Listing(f"list:{pages}:{size}", pages, size)
+        _within(spec, "LINES", lines, 0, 99)
+        further = f":{lines}" if lines else ""
+        return Listing(f"list:{pages}:{size}{further}", pages, size, lines)
     if kind == "dir" and rest:
         return Directory(spec, rest, authority, cache, scheme)
     if kind == "faults":
         return make_faults(spec, seed, authority, scheme)
     raise SiteError(
-        f"{spec}: not a site; write tree:PAGES:FANOUT:BYTES, list:N:BYTES, dir:PATH or faults:PAGES"
+        f"{spec}: not a site; write tree:PAGES:FANOUT:BYTES, list:N:BYTES:LINES, dir:PATH or "
+        "faults:PAGES"
     )
 
 

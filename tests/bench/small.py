@@ -82,7 +82,6 @@ def point(site: str = "tree:60:5:1024", slots: int = 4, **changes: object) -> Po
     values: dict[str, object] = {
         "id": f"throughput-{slots}",
         "workload": "throughput",
-        "kind": "crawl",
         "site": site,
         "slots": slots,
         "who": Participants(1),

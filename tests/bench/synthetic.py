@@ -20,8 +20,8 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.claims import measure as experiments
 from bench.claims.experiments import ExperimentResult
+from bench.conditions.recorders import fairness
 from bench.plan.labels import Label, on_each, twin_of
-from bench.run.record import fairness
 from bench.schema import (
     AnyRecord,
     CampaignRecord,

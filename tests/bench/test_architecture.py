@@ -29,6 +29,7 @@ ROWS = (
     ("show",),
     ("analysis", "run"),
     ("palette", "plan", "turnlog"),
+    ("conditions",),
     ("sides",),
     ("machine",),
     ("filesystem", "histograms", "store", "terminal"),
@@ -150,6 +151,29 @@ def test_no_question_imports_another(graph: Graph) -> None:
     among = set(questions(graph))
     assert among
     assert {name: graph[name] & among for name in among if graph[name] & among} == {}
+
+
+def test_no_condition_imports_another(graph: Graph) -> None:
+    base = "bench.conditions.condition"
+    among = {name for name in graph if name.startswith("bench.conditions.")} - {base}
+    assert among
+    assert {name: graph[name] & among for name in among if graph[name] & among} == {}
+
+
+NAMING = ("conditions", "plan", "questions", "costs", "fleet")
+"""Rooms that name single conditions: points are under them, and questions read what they saw."""
+
+
+def test_the_runner_names_no_condition(graph: Graph) -> None:
+    """A new condition is one file, and its place in a profile."""
+    wrong = [
+        f"{name} -> {target}"
+        for name, target in arrows(graph)
+        if target.startswith("bench.conditions.")
+        and not target.endswith(".condition")
+        and room(name) not in NAMING
+    ]
+    assert wrong == []
 
 
 READERS = ("capacity", "cards", "claims", "costs", "talk")

@@ -9,8 +9,8 @@ import numpy as np
 
 from bench import arrivals
 from bench.analysis.loops import Schedule, responses
+from bench.arrivals import WORK_EVERY
 from bench.histograms import encode_latency
-from bench.plan.workloads import WORK_EVERY
 from bench.schema import AnyRecord, Cpu, TrialRecord, Work
 from tests.bench.synthetic import MODELS, _Maker, campaign, extended
 

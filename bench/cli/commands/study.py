@@ -1,7 +1,8 @@
 """Measure or show a study: what a campaign is too large for, or too small.
 
 A study runs its programs in fresh processes, in rounds, and keeps each result in DIR/NAME.jsonl.
-Tables and charts come from that file alone. All studies share these options:
+Tables and charts come from that file alone. micro, costs and fleet share these options; the
+claims read a campaign, and the interpreters are one, with a campaign's options:
 
   --repeats N    rounds: every program runs once in each
   --out DIR      the folder of the record, its tables and charts

@@ -62,7 +62,7 @@ class Identity:
     @property
     def line(self) -> Literal["-", "--"]:
         """The style of its lines: dashed for a stack, and beside plain HTTP for TLS."""
-        return "--" if self.stack or Label.parse(self.label).mode == "tls" else "-"
+        return "--" if self.stack or Label.parse(self.label).condition == "tls" else "-"
 
 
 class Look:

@@ -72,7 +72,7 @@ def test_instructions_of_a_page() -> None:
 
 
 def test_a_wrong_crawl_is_void_and_gives_no_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bench.costs.measure.judge.void_reason", lambda *_: "wrong digest")
+    monkeypatch.setattr("bench.costs.measure.judge.void_reason", lambda *_, **__: "wrong digest")
     (sample,) = taken(["callbacks"], "fetch", usable("system calls"))
     assert (sample.status, sample.reason) == ("void", "fetch: wrong digest")
     assert sample.part == Counted()
@@ -135,7 +135,7 @@ def test_asyncio_is_counted_in_the_state_of_malloc_in_which_it_is_measured(lane:
 def test_after_a_failure_another_process_is_started(lane: Lane, crawler: measure.Crawler) -> None:
     site, _ = lane.pair("fetch", PAGES)
     with pytest.raises(Lost, match="wrong digest") as found:
-        crawler.count(replace(site, point=replace(site.point, urls=PAGES - 1)))
+        crawler.count(replace(site, point=replace(site.point, site=f"list:{PAGES - 1}:2048")))
     assert found.value.status == "void"
     assert crawler.count(site)["system_call.sendto"] >= PAGES
 

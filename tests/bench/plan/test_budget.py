@@ -55,7 +55,7 @@ def test_cuts_reach_the_budget_or_the_last_block(
     assert all(list(entry.labels) == list(left[entry.point.id].labels) for entry in kept)
     assert record.expected_s == budget.plan_s(kept, slowness)
     assert record.expected_s <= budget_s or (
-        len([entry for entry in kept if entry.point.kind != "hold"]) == 1
+        len([entry for entry in kept if not entry.point.memory]) == 1
     )
     cuts = {cut.point: cut for cut in record.cuts}
     for point, planned in before.items():
@@ -80,10 +80,10 @@ def test_spare_blocks_go_first_then_intervals_and_whole_points_last() -> None:
             stages.append("interval" if had > budget.FEWEST_BLOCKS else "point")
     assert stages == sorted(stages, key=["spare", "interval", "point"].index)
     assert set(stages) == {"spare", "interval", "point"}
-    kinds = {entry.point.id: entry.point.kind for entry in FULL}
-    most = max(FULL, key=lambda entry: len(entry.labels) * (entry.point.kind != "hold"))
-    assert [p for p, n in left.items() if n and kinds[p] != "hold"] == [most.point.id]
-    assert all(left[p] for p, kind in kinds.items() if kind == "hold")
+    memory = {entry.point.id: entry.point.memory for entry in FULL}
+    most = max(FULL, key=lambda entry: len(entry.labels) * (not entry.point.memory))
+    assert [p for p, n in left.items() if n and not memory[p]] == [most.point.id]
+    assert all(left[p] for p, held in memory.items() if held)
 
 
 def test_what_alone_answers_a_question_loses_its_interval_last() -> None:

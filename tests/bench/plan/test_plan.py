@@ -142,7 +142,7 @@ def test_what_shares_the_servers_processor_is_compared_with_companions() -> None
 
     def companions(only: str, *sharing: str) -> list[str]:
         (entry,) = plan.select("full", names, only=[only], sharing=sharing)
-        return [str(label) for label in entry.labels if label.asleep]
+        return [str(label) for label in entry.labels if label.condition == "asleep"]
 
     assert companions("ladder-100") == []
     assert set(companions("ladder-100", "threads")) == set(sleeping)
@@ -155,4 +155,4 @@ def test_what_shares_the_servers_processor_is_compared_with_companions() -> None
     record = recorded(plan.select("full", names, only=["ladder-100"], sharing=["threads"]), "full")
     assert "callbacks/asleep" in record.plan[0].labels
     again = plan.rebuild(record)
-    assert Label("callbacks", asleep=True) in again.entries[0].labels
+    assert Label("callbacks", condition="asleep") in again.entries[0].labels

@@ -12,6 +12,7 @@ import pytest
 from bench.analysis.stats import LEVEL, MIN_BLOCKS
 from bench.analysis.stats.memory import MIN_CONNECTION_COUNTS, theil_sen
 from bench.plan import plan, profiles
+from bench.plan.labels import TWIN
 from bench.plan.participants import MAIN_VARIANTS, PINNED
 from bench.plan.profiles import ProfileError
 from bench.plan.workloads import Point
@@ -41,7 +42,7 @@ def test_quick_claims_something_about_the_models_and_the_main_variants() -> None
     everyone = [*MODELS, "uvloop", "trio", "aiohttp"]
     for point in ("throughput-100", "openloop-2000"):
         assert set(plan.labels_of(found[point], everyone).values()) == {MIN_BLOCKS}
-    assert found["throughput-100"].twins
+    assert TWIN in {one.name for one in found["throughput-100"].varied}
     # The line of memory over connections rests on as many readings of each.
     for workload in ("c10k", "tls-c10k"):
         held = [plan.labels_of(p, everyone) for p in found.values() if p.workload == workload]
@@ -51,7 +52,7 @@ def test_quick_claims_something_about_the_models_and_the_main_variants() -> None
 
 @pytest.mark.parametrize("profile", ["smoke", "quick", "full"])
 def test_a_memory_slope_has_four_numbers_of_connections(profile: str) -> None:
-    held = {point.slots for point in profiles.profile(profile).points if point.kind == "hold"}
+    held = {point.slots for point in profiles.profile(profile).points if point.memory}
     assert len(held) >= 4
 
 
@@ -131,7 +132,7 @@ def test_every_point_of_the_full_profile_can_have_an_interval() -> None:
     what queueing theory says.
     """
     for point in profiles.profile("full").points:
-        apart = point.held or point.modes or point.work_ms
+        apart = point.held or point.modes or point.params.get("work_ms")
         assert apart or point.blocks >= MIN_BLOCKS
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.plan.labels import Label
+from bench.plan.labels import TWIN, Label
 from bench.plan.participants import Participants
 from bench.plan.profiles import profile
 from bench.plan.sizes import (
@@ -18,7 +18,6 @@ from bench.plan.sizes import (
     PAGES_PER_SLOT,
     WEIGHTS,
     once,
-    pages_of,
     round_s,
     sized,
     turn_s,
@@ -43,16 +42,15 @@ def test_all_labels_work_equally_long(point, name: str) -> None:  # type: ignore
     label, base = Label(name), Label("callbacks")
     own, edges = sized(point, label), EDGES * point.slots
     least = PAGES_PER_SLOT * point.slots
-    assert pages_of(own) >= least
-    inner = max(pages_of(point) - edges, 0)
-    rounds = inner * point.work_s / pages_of(point) / round_s(point, base)
+    assert own.pages >= least
+    inner = max(point.pages - edges, 0)
+    rounds = inner * point.work_s / point.pages / round_s(point, base)
     aside = rounds * point.slots if once(point, label) else 0.0
     turns = round_s(point, label) / round_s(point, base)
-    work = (pages_of(own) - edges - aside) * weight(point, label) / turns
-    assert work == pytest.approx(inner, abs=weight(point, label)) or pages_of(own) == least
-    assert own.urls is None or own.urls == pages_of(own)
-    assert replace(own, site=point.site, urls=point.urls) == point
-    assert sized(point, Label(name, twin=True)) == own
+    work = (own.pages - edges - aside) * weight(point, label) / turns
+    assert work == pytest.approx(inner, abs=weight(point, label)) or own.pages == least
+    assert replace(own, site=point.site) == point
+    assert sized(point, Label(name, condition=TWIN)) == own
 
 
 def test_what_does_not_take_turns_has_one_size() -> None:
@@ -81,8 +79,8 @@ def test_a_block_of_a_profile_has_enough_turns_of_the_base(name: str) -> None:
     for point in profile(name).points:
         if point.interleaved and not (point.rounds or point.site.startswith("dir:")):
             wanted_s = in_modes if point.modes or point.workload == "ladder" else least_s
-            least = math.ceil(max(edges * point.slots, wanted_s * pages_of(point) / point.work_s))
-            missing = least - pages_of(point)
+            least = math.ceil(max(edges * point.slots, wanted_s * point.pages / point.work_s))
+            missing = least - point.pages
             assert missing <= 0, f"{point.id} needs {missing} pages more: {wanted_s} s of work"
 
 

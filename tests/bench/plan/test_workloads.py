@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.conditions.held import RAMP_PER_S, TLS_RAMP_PER_S
+from bench.conditions.ways import ENCRYPTED, PLAIN
 from bench.plan import plan
 from bench.plan.labels import Label
 from bench.plan.participants import MAIN_VARIANTS, Participants
 from bench.plan.plan import PlannedPoint
-from bench.plan.sizes import PAGES_PER_SLOT, pages_of, sized
-from bench.plan.tls import (
-    ASYNCIO,
-    EACH_PAGE,
-    KEPT,
-    OPENED,
-    OTHER_TLS,
-    Mode,
-)
+from bench.plan.sizes import PAGES_PER_SLOT, sized
+from bench.plan.tls import ASYNCIO, OTHER_TLS
 from bench.plan.workloads import (
     PAGES_OF,
-    RAMP_PER_S,
-    TLS_RAMP_PER_S,
     Point,
     c10k,
     churn,
@@ -42,20 +37,21 @@ from crawlers.registry import MODELS, names
 @pytest.mark.parametrize(
     ("point", "modes"),
     [
-        (churn(100, 1000, Participants(2, 2)), OPENED),
-        (tls_fetch(10, 1000, Participants(2, 2)), KEPT),
-        (tls_handshake(10, 1000, Participants(2, 2)), EACH_PAGE),
+        (churn(100, 1000, Participants(2, 2)), "plain churn"),
+        (tls_fetch(10, 1000, Participants(2, 2)), "plain tls"),
+        (tls_handshake(10, 1000, Participants(2, 2)), "churn handshake tickets"),
     ],
     ids=["churn", "tls-fetch", "tls-handshake"],
 )
-def test_a_block_holds_each_backend_in_each_mode(point: Point, modes: tuple[Mode, ...]) -> None:
+def test_a_block_holds_each_backend_in_each_mode(point: Point, modes: str) -> None:
     entry = PlannedPoint(point, plan.labels_of(point, ["threads", "trio"]))
     turns = plan.make([entry], seed=1).turns
     for block in range(2):
         labels = {str(turn.label) for turn in turns if turn.block == block}
-        assert labels == {f"{name}/{mode}" for name in ("threads", "trio") for mode in modes}
-    assert point.params["modes"] == " ".join(modes)
-    assert point.ramp_per_s is None
+        both = ("threads", "trio")
+        assert labels == {f"{name}/{mode}" for name in both for mode in modes.split()}
+    assert point.params["modes"] == modes
+    assert point.params["ramp_per_s"] is None
 
 
 def test_a_backend_without_https_takes_part_where_there_is_none() -> None:
@@ -66,12 +62,12 @@ def test_a_backend_without_https_takes_part_where_there_is_none() -> None:
 
 def test_what_takes_longer_has_fewer_pages() -> None:
     point = tls_handshake(10, 30_000, Participants(1))
-    pages = {
-        mode: pages_of(sized(point, Label("callbacks", mode=mode))) for mode in (*KEPT, *EACH_PAGE)
-    }
-    assert pages["plain"] > pages["tls"] > pages["churn"] > 10 * pages["handshake"]
-    slow = sized(point, Label("httpx", mode="handshake"))
-    assert slow.urls == pages_of(slow) >= PAGES_PER_SLOT * 10
+    point = replace(point, varied=(PLAIN, ENCRYPTED, *point.varied))
+    plain, tls, churn, shaken, tickets = (
+        sized(point, Label("callbacks", condition=one.name)).pages for one in point.varied
+    )
+    assert plain > tls > churn > 10 * shaken == 10 * tickets
+    assert sized(point, Label("httpx", condition="handshake")).pages >= PAGES_PER_SLOT * 10
 
 
 def test_one_server_never_sees_more_connections_than_a_client_has_ports() -> None:
@@ -79,7 +75,7 @@ def test_one_server_never_sees_more_connections_than_a_client_has_ports() -> Non
     (entry,) = plan.select("full", names(), only=["churn"])
     assert {label.name for label in entry.labels} == {*MODELS, *MAIN_VARIANTS}
     most = max(
-        pages_of(sized(entry.point, label)) for label in entry.labels if label.mode == "churn"
+        sized(entry.point, label).pages for label in entry.labels if label.condition == "churn"
     )
     assert most < 28_232 / 2
 
@@ -89,9 +85,9 @@ def test_one_server_never_sees_more_connections_than_a_client_has_ports() -> Non
 
 def test_connections_held_over_tls_are_opened_more_slowly_and_recorded() -> None:
     plain, over = c10k(10, Participants(1)), tls_c10k(10, Participants(1))
-    assert (plain.ramp_per_s, over.ramp_per_s) == (RAMP_PER_S, TLS_RAMP_PER_S)
-    assert plain.way(Label("callbacks")).tls is None
-    assert over.way(Label("callbacks")).tls is not None
+    ramps = (plain.params["ramp_per_s"], over.params["ramp_per_s"])
+    assert ramps == (RAMP_PER_S, TLS_RAMP_PER_S)
+    assert plain.tls is None
     assert over.params["tls"] == "TLS 1.3, ecdsa, tickets"
     assert not {"tls", "modes"} & plain.params.keys()  # as before there was any TLS
 

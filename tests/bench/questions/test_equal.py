@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from bench.conditions.flips import FLIPS
 from bench.plan.labels import Label
 from bench.plan.plan import labels_of
-from bench.plan.profiles import FLIPS, STARRING, equal
-from bench.plan.sizes import flipped_site
+from bench.plan.profiles import STARRING, equal
 from bench.plan.workloads import Point
 from bench.questions import equal as question
 from bench.schema import AnyRecord, TrialRecord
@@ -57,12 +57,12 @@ def test_nothing_that_changes_is_said_to_be_nothing() -> None:
 @pytest.mark.parametrize("point", equal().points, ids=lambda point: point.id)
 def test_every_backend_takes_part_as_always_and_flipped(point: Point) -> None:
     labels = labels_of(point, STARRING)
-    assert {label.name for label in labels if label.flipped} == set(STARRING)
-    assert {label.name for label in labels if not label.flipped} == set(STARRING)
+    assert {label.name for label in labels if label.condition} == set(STARRING)
+    assert {label.name for label in labels if not label.condition} == set(STARRING)
     assert all(Label.parse(str(label)) == label for label in labels)
-    assert point.flip in FLIPS
+    assert point.params["flip"] in FLIPS
 
 
 def test_only_the_flipped_crawl_has_large_pages() -> None:
-    assert flipped_site("page", "tree:14000:10:2048") == "tree:3500:10:65536"
-    assert flipped_site("heap", "tree:14000:10:2048") == "tree:14000:10:2048"
+    assert FLIPS["page"].site("tree:14000:10:2048") == "tree:3500:10:65536"
+    assert FLIPS["heap"].site("tree:14000:10:2048") == "tree:14000:10:2048"

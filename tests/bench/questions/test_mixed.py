@@ -10,8 +10,8 @@ import pytest
 
 from bench import arrivals
 from bench.analysis.loops import Schedule, predicted_ms, responses
+from bench.arrivals import WORK_EVERY
 from bench.capacity.model import waiting_s
-from bench.plan.workloads import WORK_EVERY
 from bench.questions import mixed
 from bench.questions.mixed import HALF, MEAN, TAIL, THEORY, WORK, key
 from bench.questions.question import Answer, of_models

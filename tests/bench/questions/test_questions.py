@@ -19,7 +19,7 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import MIN_BLOCKS
 from bench.cli.commands.list import question as listed
 from bench.plan import profiles
-from bench.questions import QUESTIONS, STORY, accept, answers, churn, pairs, serve
+from bench.questions import QUESTIONS, STORY, accept, answers, churn, headers, pairs, serve
 from bench.questions.question import (
     Headline,
     Question,
@@ -70,6 +70,7 @@ MEASURED: dict[str, Callable[..., Any]] = {
     "crossover": crossed,
     "handovers": switching,
     "churn": partial(costed, churn.COLUMNS),
+    "headers": partial(costed, headers.COLUMNS),
     "tls_pages": encrypted,
     "open_loop": scheduled,
     "mixed": worked,

@@ -26,6 +26,17 @@ def test_a_list_is_n_pages(pages: int) -> None:
     assert reference.links(page.body, "http://x/") == []
 
 
+def test_pages_may_have_header_lines_that_no_other_has() -> None:
+    site, plain = make_site("list:2000:300:20", 1, AUTHORITY), make_site("list:2000:300", 1, None)
+    own = []
+    for number in range(999):
+        page = site.find(f"/p/{number}".encode())
+        assert page is not None
+        own += [line for line in page.payload.split(b"\r\n") if line.startswith(b"X-Line")]
+    assert len(own) == len(set(own)) == 999 * 20
+    assert site.digest == plain.digest  # which are about bodies
+
+
 @pytest.mark.parametrize(
     "target", ["/", "/p/", "/p/100", "/p/00", "/p/-1", "/p/+1", "/p/1_0", "/p/1 ", "/p/٣", "/p/1?x"]
 )

@@ -1,4 +1,4 @@
-"""What the slots did: on made-up crawls whose fairness is known, and in real trials."""
+"""How evenly slots were served: on made-up crawls whose fairness is known."""
 
 from __future__ import annotations
 
@@ -7,12 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.plan.workloads import Opening
-from bench.run import record as writing
-from bench.run.record import NOTHING_STEADY, fairness
-from bench.run.trial import Bench
-from bench.schema import Fairness, TrialRecord
-from tests.bench import small
+from bench.conditions.recorders import fairness
+from bench.schema import Fairness
 from tests.bench.sure import sure
 
 
@@ -63,36 +59,3 @@ def test_any_crawl_gives_numbers_that_make_sense(slots: int, count: int, seed: i
     for row in (*found.completions, found.longest_gap_s):
         assert row == sorted(row)
     assert found.longest_gap_s[-1] <= found.ends_s[-1] + 1e-6
-
-
-SLOTS, PAGES = 20, 400
-
-
-def measured(shared: Bench) -> TrialRecord:
-    where = small.point(
-        f"list:{PAGES}:512",
-        SLOTS,
-        urls=PAGES,
-        delay="fixed:10",
-        recorder="slots",
-        opening=Opening(SLOTS, 0.01),
-    )
-    return small.trial(shared, where, "callbacks")
-
-
-def test_a_trial_counts_from_when_all_slots_are_at_work(shared: Bench) -> None:
-    record = measured(shared)
-    assert (record.status, record.reason, record.pages) == ("ok", None, PAGES)
-    assert 0 < sure(record.pages_per_s) < 1.2 * SLOTS / 0.01  # one page a slot in each delay
-    assert record.params["ramp_per_s"] == SLOTS / 0.01
-    assert sure(record.service_time).count <= PAGES
-    assert record.fairness is None
-
-
-def test_a_trial_without_a_part_that_counts_is_void(
-    shared: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(writing, "steady_part", lambda trial, result: None)
-    record = measured(shared)
-    assert (record.status, record.reason) == ("void", NOTHING_STEADY)
-    assert record.pages_per_s is None

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.plan.workloads import OPENED_PER_S, Opening
-from bench.run.record import steady
+from bench.conditions.opening import OPENED_PER_S, Opening, steady
 from bench.sides.protocol import Schedule
 from bench.sides.worker import due_times
 
@@ -30,7 +29,7 @@ def schedule(opening: Opening) -> Schedule:
 def test_a_ramp_opens_at_a_pace_and_holds_the_fast_until_its_end(
     slots: int, delay_s: float, pages: int
 ) -> None:
-    opening = Opening(slots, delay_s)
+    opening = Opening(slots=slots, delay_s=delay_s)
     due = due_times(schedule(opening), slots + pages)
     assert opening.per_s <= OPENED_PER_S * 1.001
     first, second = due[:slots], due[slots:]
@@ -43,7 +42,7 @@ def test_a_ramp_opens_at_a_pace_and_holds_the_fast_until_its_end(
 
 @given(st.integers(1, 200), st.sampled_from((0.01, 0.1, 1.0)), st.integers(3, 6))
 def test_perfect_slots_give_slots_over_delay(slots: int, delay_s: float, waves: int) -> None:
-    opening = Opening(slots, delay_s)
+    opening = Opening(slots=slots, delay_s=delay_s)
     due = due_times(schedule(opening), slots * waves)
     starts = list(due) + [0.0] * (slots * waves - len(due))
     for number in range(slots, slots * waves):
@@ -59,7 +58,7 @@ def test_perfect_slots_give_slots_over_delay(slots: int, delay_s: float, waves: 
 
 
 def test_a_list_that_is_too_short_has_no_steady_part() -> None:
-    opening = Opening(10, 0.1)
+    opening = Opening(slots=10, delay_s=0.1)
     started = opening.lead_s + np.arange(10) / 100
     assert steady(opening, started + 0.1, np.full(10, 0.1)) is None
     assert steady(opening, np.array([]), np.array([])) is None

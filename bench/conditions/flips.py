@@ -1,0 +1,89 @@
+"""What the harness holds equal, each of it flipped: the same backend once more, in turns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from bench.conditions.condition import Condition
+from bench.sides.protocol import Command
+from bench.sides.sides import Sides
+
+LARGE_PAGE: Final = 65536
+FEWEST_PAGES: Final = 600
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flip(Condition):
+    """The worker's part, if there is one, is a function of the same name in its program."""
+
+    always: str
+    flipped: str
+    sleeps: bool = True  # so that threads on the server's processor can be compared
+
+    def command(self, command: Command, sides: Sides) -> Command:
+        return replace(command, flip=self.name)
+
+
+class Processors(Flip):
+    def wide(self, wide: bool, name: str) -> bool:
+        return not wide
+
+
+class Hash(Flip):
+    def environment(self, scratch: Path, hash_seed: int) -> dict[str, str]:
+        return {"PYTHONHASHSEED": str((hash_seed + 500) % 2**32)}
+
+
+class Bytecode(Flip):
+    def environment(self, scratch: Path, hash_seed: int) -> dict[str, str]:
+        nowhere = str(scratch / "no-bytecode")
+        return {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPYCACHEPREFIX": nowhere}
+
+
+class Page(Flip):
+    def site(self, site: str) -> str:
+        kind, pages, fanout, _ = site.split(":")
+        return f"{kind}:{max(int(pages) // 4, FEWEST_PAGES)}:{fanout}:{LARGE_PAGE}"
+
+
+def flip(name: str, always: str, flipped: str, kind: type[Flip] = Flip) -> Flip:
+    asleep = name == "asleep"
+    own, planned = {"flipped": 1}, {"flip": name}
+    return kind(
+        name=name,
+        always=always,
+        flipped=flipped,
+        own=own,
+        planned=planned,
+        asleep=asleep,
+        sleeps=not asleep,
+    )
+
+
+FLIPS: Final = {
+    one.name: one
+    for one in (
+        flip(
+            "heap",
+            "malloc has freed a block of 4 MiB",
+            "malloc as it is when the interpreter starts",
+        ),
+        flip("asleep", "the server polls", "it sleeps between requests"),
+        flip(
+            "processors",
+            "threads have all processors, loops one",
+            "the other way round",
+            Processors,
+        ),
+        flip("collector", "the garbage collector is on", "it is off"),
+        flip("hash", "one hash seed in a block", "another one", Hash),
+        flip("bytecode", "bytecode is cached", "it is compiled at the start", Bytecode),
+        flip("cold", "the backend has crawled a small site before", "it has not"),
+        flip("page", "pages of 2 KB", "pages of 64 KB", Page),
+        flip("switch", "threads switch after 5 ms", "after 0.5 ms"),
+        flip("selector", "loops of selectors use epoll", "they use poll"),
+        flip("receive", "our receives take 64 KiB", "they take 256 KiB"),
+    )
+}

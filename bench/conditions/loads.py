@@ -1,0 +1,87 @@
+"""A server is under test: how the load asks it (:class:`bench.sides.protocol.Load`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bench.arrivals import WORK_EVERY
+from bench.conditions.condition import Condition, Params
+from bench.machine.cpu import Pinning
+from bench.sides.loads import How
+from bench.sides.protocol import Command, Load
+from bench.sides.sides import Sides
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnderLoad(Condition):
+    how: How
+    per_s: int | None = None  # on a schedule
+    seconds: float = 0.0  # of the schedule
+    work_ms: float | None = None
+
+    def params(self, slots: int) -> Params:
+        return {
+            "role": "server",
+            **({"rate": self.per_s} if self.per_s else {}),
+            **({"connections": slots} if self.memory else {}),
+            **({"work_ms": self.work_ms} if self.work_ms else {}),
+        }
+
+    def server(self) -> Sequence[str]:
+        return ("--work", f"{WORK_EVERY}:{self.work_ms:g}") if self.work_ms else ()
+
+    def command(self, command: Command, sides: Sides) -> Command:
+        load = Load(
+            how=self.how,
+            awake=False,
+            rate=self.per_s or 0,
+            seconds=self.seconds,
+            seed=sides.seed,
+            every=WORK_EVERY if self.work_ms else 0,
+        )
+        return replace(command, load=load)
+
+    def wide(self, wide: bool, name: str) -> bool:
+        return wide and not self.memory
+
+    def place(self, pinning: Pinning) -> Pinning:
+        return pinning.spread("apart")
+
+    @contextmanager
+    def around(self, sides: Sides) -> Iterator[None]:
+        if not self.memory:
+            yield
+            return
+        with sides.measuring_memory():
+            yield
+
+    def seen(self, sides: Sides, rate: float) -> dict[str, Any]:
+        fields: dict[str, Any] = {"memory": sides.parts.get("memory"), "extra": {}}
+        for name in ("working", "alone"):
+            if times := sides.latency(name):
+                fields["extra"][f"{name}_p50_ms"] = times.p50_ms
+                fields["extra"][f"{name}_p90_ms"] = times.p90_ms
+        if others := sides.latency("others"):
+            fields["response_time"], fields["offered_per_s"] = others, self.per_s
+            fields["late_starts"] = sides.result.late if sides.result else None
+        return fields
+
+
+def under(
+    how: How, per_s: int | None = None, seconds: float = 0.0, work_ms: float | None = None
+) -> UnderLoad:
+    """A load with its schedule; one that only holds has no processor to keep awake."""
+    holds = how in ("hold", "slow")
+    return UnderLoad(
+        how=how,
+        per_s=per_s,
+        seconds=seconds,
+        work_ms=work_ms,
+        sleeps=how == "hold",
+        seeded=how == "schedule",
+        fills=holds,
+        memory=holds,
+    )

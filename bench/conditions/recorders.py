@@ -1,0 +1,117 @@
+"""What a crawl's recorder keeps: nothing, which slot was served when, or context switches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from bench.conditions.condition import Condition
+from bench.schema import Fairness, Switches, Windows
+from bench.sides.protocol import Command
+from bench.sides.sides import Sides
+
+if TYPE_CHECKING:  # a list of what to measure needs no numpy, here and below
+    import numpy as np
+    import numpy.typing as npt
+
+QUANTILES: Final = (0.0, 0.05, 0.5, 0.95, 1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recording(Condition):
+    keeps: Literal["slots", "windows", "null"]
+
+    def command(self, command: Command, sides: Sides) -> Command:
+        return replace(command, recorder=self.keeps)
+
+
+NULL = Recording(keeps="null", name="null", own={"recorder": "null"}, counted=False)
+"""A recorder that keeps nothing: so what the recorder costs is a difference within a block."""
+
+
+class Slots(Recording):
+    """Which slot finished when: whether a model starves any."""
+
+    def seen(self, sides: Sides, rate: float) -> dict[str, Any]:
+        if sides.result is None or "slots" not in sides.result.kept:
+            return {}
+        import numpy as np
+
+        slots = np.fromfile(sides.out.with_suffix(".slots"), "l", sides.result.kept["slots"])
+        return {"fairness": fairness(slots, sides.seconds("ended"), sides.slots)}
+
+
+class Switching(Recording):
+    """Context switches and processor time along the crawl, in windows of some hundred exchanges."""
+
+    def seen(self, sides: Sides, rate: float) -> dict[str, Any]:
+        result = sides.result
+        if result is None or not result.kept.get("windows"):
+            return {}
+        import numpy as np
+
+        rows = sides.seconds("windows").reshape(-1, 4)
+        exchanges, cpu_s, voluntary, involuntary = np.diff(rows, axis=0).T
+        windows = Windows(
+            exchanges=exchanges.astype(int).tolist(),
+            cpu_us=np.rint(1e6 * cpu_s).astype(int).tolist(),
+            voluntary=voluntary.astype(int).tolist(),
+            involuntary=involuntary.astype(int).tolist(),
+        )
+        counts = {"voluntary": result.voluntary, "involuntary": result.involuntary}
+        return {"switches": Switches(**counts, windows=windows)}
+
+
+SLOTS = Slots(keeps="slots", own={"recorder": "slots"})
+WINDOWS = Switching(keeps="windows", own={"recorder": "windows"})
+
+
+def fairness(
+    slots: npt.NDArray[np.int64], ended_s: npt.NDArray[np.float64], count: int
+) -> Fairness | None:
+    """How evenly ``count`` slots were served; None if there was not enough work for all.
+
+    In a closed loop every slot sends its next request as soon as it has an answer, so all slots
+    should complete about the same number of exchanges. A model that keeps resuming some slots
+    before others starves the others: they complete fewer exchanges, with longer gaps in between.
+
+    ``slots`` and ``ended_s`` hold the slot and the time of each completion, in
+    seconds since the crawl began. The last ``count`` exchanges do not count:
+    by then some slots have nothing left to do, which is not unfair. The rest is one window.
+    """
+    import numpy as np
+
+    if len(ended_s) <= count:
+        return None
+    order = np.argsort(ended_s, kind="stable")
+    slots, ended_s = slots[order], ended_s[order]
+    until = float(ended_s[-count - 1])
+    kept = ended_s <= until
+    slots, ended_s = slots[kept], ended_s[kept]
+    done = np.bincount(slots, minlength=count)
+    return Fairness(
+        slots=count,
+        quantiles=list(QUANTILES),
+        ends_s=[round(until, 6)],
+        completions=[np.quantile(done, QUANTILES).tolist()],
+        silent=[int((done == 0).sum())],
+        longest_gap_s=np.quantile(longest_gaps(slots, ended_s, count, until), QUANTILES).tolist(),
+        jain=float(done.sum() ** 2 / (count * (done**2).sum())),
+    )
+
+
+def longest_gaps(
+    slots: npt.NDArray[np.int64], ended_s: npt.NDArray[np.float64], count: int, until: float
+) -> npt.NDArray[np.float64]:
+    """For each slot the longest time without a completion, from the start to ``until``."""
+    import numpy as np
+
+    every_slot = np.arange(count)
+    slot = np.concatenate([every_slot, slots, every_slot])
+    when = np.concatenate([np.zeros(count), ended_s, np.full(count, until)])
+    order = np.lexsort((when, slot))
+    slot, when = slot[order], when[order]
+    same = slot[1:] == slot[:-1]
+    longest = np.zeros(count)
+    np.maximum.at(longest, slot[1:][same], np.diff(when)[same])
+    return longest

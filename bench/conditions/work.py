@@ -1,0 +1,86 @@
+"""Pages that need processor time: one in so many, chosen by the seed of the block.
+
+Which pages need work, and how many rounds, is the same for every backend of a block. A round is
+measured before each trial, in a process of its own on the client's processor, with nothing beside
+it (:mod:`bench.sides.working`). So a page's work takes the milliseconds that its point says, alone
+and on this machine as fast as it is then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bench import arrivals
+from bench.arrivals import WORK_EVERY
+from bench.conditions.condition import Condition, Params
+from bench.schema import Ledger, Work
+from bench.sides import working
+from bench.sides.protocol import Command, Result, Working
+from bench.sides.servers import Server
+from bench.sides.sides import Sides
+from crawlers import work
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithWork(Condition):
+    ms: float
+
+    def params(self, slots: int) -> Params:
+        return {"work_ms": self.ms}
+
+    def command(self, command: Command, sides: Sides) -> Command:
+        sides.parts["round_us"] = round_us = working.measure(sides.server, sides.cores)
+        rounds = max(1, round(1000 * self.ms / round_us))
+        sides.parts["expected"] = expected(sides.server, command.urls or 0, rounds, sides.seed)
+        return replace(command, work=Working(rounds=rounds, every=WORK_EVERY, seed=sides.seed))
+
+    def seen(self, sides: Sides, rate: float) -> dict[str, Any]:
+        """The work on the pages that needed it, and the times of both kinds."""
+        told = sides.command.work if sides.command else None
+        found = sides.result.work if sides.result else None
+        if found is None or told is None:
+            return {}
+        pages, check = sides.parts["expected"]
+        each_ms = 1000 / found.pages if found.pages else 0.0
+        return {
+            "work": Work(
+                every=told.every,
+                seed=told.seed,
+                work_ms=self.ms,
+                round_us=sides.parts["round_us"],
+                rounds=told.rounds,
+                pages=found.pages,
+                expected=pages,
+                check=found.check,
+                check_expected=check,
+                cpu_ms=found.cpu_s * each_ms,
+                wall_ms=found.wall_s * each_ms,
+                threads=found.threads,
+                others=sides.latency("others"),
+                worked=sides.latency("worked"),
+            )
+        }
+
+    def void(
+        self, result: Result, ledger: Ledger, slots: int, parts: Mapping[str, Any]
+    ) -> str | None:
+        (pages, check), found = parts["expected"], result.work
+        done = 0 if found is None else found.pages
+        if found is None or done != pages:
+            return f"{done} pages were worked on, where {pages} needed it"
+        if found.check != check:
+            return f"the work came to {found.check}, not to {check}: some of it was left out"
+        return None
+
+
+def expected(server: Server, urls: int, rounds: int, seed: int) -> tuple[int, int]:
+    """How many pages need work, and what all of it must come to.
+
+    Ask before the ledger is reset: the pages come from the server.
+    """
+    numbers = sorted(arrivals.chosen(urls, WORK_EVERY, seed))
+    bodies = server.get(f"/p/{number}" for number in numbers)
+    total = sum(work.fold(work.words(body), rounds) for body in bodies)
+    return len(numbers), total % work.LIMIT

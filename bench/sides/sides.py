@@ -1,0 +1,126 @@
+"""The two ends of one trial: what they are told, and what they say.
+
+Either a worker crawls the site of a fixture server, or a load asks a server under test. Both are
+told by a :class:`bench.sides.protocol.Command` and answer with a
+:class:`bench.sides.protocol.Result`, so both are run alike.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from bench.machine import memory
+from bench.schema import Latency, Ledger
+from bench.sides.process import Child, WorkerError, WorkerProcess, interruptible, threads
+from bench.sides.progress import Progress
+from bench.sides.protocol import Command, Result
+from bench.sides.servers import Server
+
+if TYPE_CHECKING:  # a list of what to measure needs no numpy, here and below
+    import numpy as np
+    import numpy.typing as npt
+
+POLL_S: Final = 0.02
+
+ENDLESS: Final = 10**12
+"""Exchanges of a load, which stops when it is told to."""
+
+
+@dataclass(slots=True)
+class Sides(ABC):
+    """One end is under test (``tested``), the ``other`` is there for it."""
+
+    server: Server
+    worker: WorkerProcess
+    tested: Child
+    other: Child
+    slots: int
+    out: Path  # the names of the files with times start with this
+    seed: int  # of arrivals: the same for all labels of a block, new in each block
+    cores: list[int] = field(default_factory=list)  # on which work is measured beforehand
+    theirs: Sequence[str] = memory.WATCH  # what the other end holds (memory.kernel_growth)
+    start_s: float = 30.0  # how long it may take to get ready
+    settle_s: float = 0.1  # between "all are held" and the reading, so that everybody can sleep
+    progress: Progress | None = None
+    total: int = ENDLESS
+    count: Callable[[], int] = int
+    look: Callable[[], None] | None = None  # see :class:`bench.run.turns.Taker`
+    deadline: float = float("inf")  # on the monotonic clock
+    command: Command | None = None
+    result: Result | None = None
+    ledger: Ledger | None = None  # of a fixture server
+    server_cpu: tuple[float, float] = (0.0, 0.0)
+    working: float = 1.0  # share of the server's time that was not polling
+    threads: int = 0
+    parts: dict[str, Any] = field(default_factory=dict)  # what conditions noted meanwhile
+
+    @abstractmethod
+    def hold(self) -> None:
+        """Keep every connection open from now on."""
+
+    @abstractmethod
+    def held(self) -> int: ...
+
+    @abstractmethod
+    def release(self) -> None: ...
+
+    def wait_until_held(self) -> None:
+        """Wait until every slot has a connection that is held, and everybody has gone to sleep.
+
+        Raises :class:`WorkerError`, with the worker's own reason if it has one.
+        """
+        while (number := self.held()) < self.slots:
+            if self.worker.process.poll() is not None:
+                self.worker.result(self.deadline)
+                raise WorkerError("the worker ended before the barrier")
+            if time.monotonic() > self.deadline:
+                raise WorkerError(f"only {number} of {self.slots} connections reached the barrier")
+            with interruptible():
+                time.sleep(POLL_S)
+        time.sleep(self.settle_s)
+        self.threads = threads(self.tested.pid)
+
+    @contextmanager
+    def released(self) -> Iterator[None]:
+        """Whatever happens, nothing is held in the end."""
+        try:
+            yield
+        finally:
+            self.release()
+
+    @contextmanager
+    def measuring_memory(self) -> Iterator[None]:
+        """Read the memory before the first connection, and when all are held."""
+        reader = memory.Reader(self.tested.pid, self.other.pid)
+        memory.wait_until_settled()
+        before = reader.read()
+        self.hold()
+        yield
+        self.wait_until_held()
+        full = reader.read()
+        self.release()
+        self.parts["memory"] = memory.memory(before, full, self.slots, self.theirs)
+
+    def seconds(self, name: str) -> npt.NDArray[np.float64]:
+        """The times in the file of this name; none if there is no such file."""
+        import numpy as np
+
+        count = self.result.kept.get(name, 0) if self.result else 0
+        file = self.out.with_suffix(f".{name}")
+        return np.fromfile(file, np.float64, count) if count else np.array([])
+
+    def latency(self, name: str) -> Latency | None:
+        times = self.seconds(name)
+        return encoded(times)
+
+
+def encoded(times: npt.NDArray[np.float64]) -> Latency | None:
+    from bench.histograms import encode_latency
+
+    return encode_latency(times)

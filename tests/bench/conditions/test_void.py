@@ -1,0 +1,170 @@
+"""Why a trial does not count: the first reason that a condition gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from bench import arrivals
+from bench.arrivals import WORK_EVERY
+from bench.conditions.cancel import INTERRUPTED
+from bench.conditions.condition import TWIN, Condition
+from bench.conditions.held import HELD
+from bench.conditions.opening import NOTHING_STEADY, Opening
+from bench.conditions.ways import ENCRYPTED, HANDSHAKE, NEW, PLAIN, TICKETS
+from bench.conditions.work import WithWork
+from bench.conditions.work import expected as expected_of
+from bench.run.judge import void_reason
+from bench.run.serving import served_reason
+from bench.schema import Cancelled, Handshakes
+from bench.sides.protocol import Loaded, Worked
+from bench.sides.servers import Served, Server
+from crawlers import work
+from tests.bench import small
+
+EACH_PAGE = {"connections_opened": 10, "requests_per_connection_max": 1}
+CANCELLED = Cancelled(
+    in_flight=4,
+    noticed_s=0.1,
+    returned_s=0.01,
+    first_closed_s=0.001,
+    closed_s=0.02,
+    client_cpu_s=0.005,
+    server_work_s=0.001,
+    switch_interval_s=0.005,
+    left={},
+    open_at_server=0,
+)
+ENDED = {"stopped": "interrupted", "errors": {"cancelled": 4}, "pages": 0}
+HELD_BACK = {"requests": 4, "distinct": 4}
+WORKED = Worked(pages=2, check=7, cpu_s=0.1, wall_s=0.1, threads=1)
+WORK = WithWork(ms=1)
+OPENING = Opening(slots=4, delay_s=0.01)
+
+
+def shaken(full: int, resumed: int = 0) -> dict[str, Any]:
+    return {"handshakes": Handshakes(full=full, resumed=resumed, failed=0)}
+
+
+def cancelled(**changes: Any) -> dict[str, Any]:
+    return {"cancelled": CANCELLED.model_copy(update=changes)}
+
+
+Changes = Mapping[str, Any]
+
+
+@pytest.mark.parametrize(
+    ("under", "result", "ledger", "parts", "reason"),
+    [
+        (TWIN, {}, {}, {}, None),
+        (TWIN, {"stopped": "deadline"}, {}, {}, "stopped: deadline"),
+        (TWIN, {"mechanism": {"gil": "enabled"}}, {}, {}, None),  # as every other build has it
+        (TWIN, {"mechanism": {"gil_by": "uvloop"}}, {}, {}, "lock of this free-threaded interpr"),
+        (TWIN, {"digest": "e", "errors": {"timeout": 2}}, {}, {}, "10 URLs; errors: 2 timeout"),
+        (TWIN, {}, {"requests": 11}, {}, "11 requests"),
+        (TWIN, {}, {"repeated": 1}, {}, "1 of them repeated"),
+        (TWIN, {}, {"distinct": 9}, {}, "9 URLs"),
+        (TWIN, {}, {"connections_opened": 5}, {}, "5 connections opened"),
+        (TWIN, {}, {"peak_in_flight": 5}, {}, "5 requests in flight"),
+        (TWIN, {}, shaken(4), {}, "on plain HTTP"),
+        (ENCRYPTED, {}, shaken(4), {}, None),
+        (ENCRYPTED, {}, {}, {}, "this was not TLS"),
+        (ENCRYPTED, {}, shaken(3), {}, "3 handshakes"),
+        (PLAIN, {}, shaken(4), {}, "on plain HTTP"),
+        (PLAIN, {}, {}, {}, None),
+        (NEW, {}, EACH_PAGE, {}, None),
+        (NEW, {}, {"requests_per_connection_max": 3}, {}, "3 requests on one connection"),
+        (HANDSHAKE, {}, EACH_PAGE | shaken(9, 1), {}, "offers no tickets"),
+        (TICKETS, {}, EACH_PAGE | shaken(1, 9), {}, None),
+        (HELD, {}, {}, {}, None),
+        (HELD, {}, {"peak_in_flight": 3}, {}, "only 3 of 4 connections were held"),
+        (INTERRUPTED, ENDED, HELD_BACK, cancelled(), None),
+        (INTERRUPTED, ENDED | {"stopped": None}, HELD_BACK, cancelled(), "ended as complete"),
+        (INTERRUPTED, ENDED | {"stopped": "deadline"}, HELD_BACK, {}, "ended as deadline"),
+        (
+            INTERRUPTED,
+            ENDED | {"errors": {"cancelled": 3, "timeout": 1}},
+            HELD_BACK,
+            cancelled(),
+            "3 cancelled, 1 timeout of 4",
+        ),
+        (INTERRUPTED, ENDED | {"errors": {}}, HELD_BACK, cancelled(), "none of 4"),
+        (INTERRUPTED, ENDED, HELD_BACK | {"peak_in_flight": 3}, cancelled(), "only 3 of 4"),
+        (INTERRUPTED, ENDED, HELD_BACK | {"requests": 5}, cancelled(), "of 5 in all"),
+        (
+            INTERRUPTED,
+            ENDED,
+            HELD_BACK,
+            cancelled(left={"descriptor socket": 2}),
+            "left behind: 2 × descriptor socket",
+        ),
+        (INTERRUPTED, ENDED, HELD_BACK, cancelled(open_at_server=1), "1 connections were still"),
+        (WORK, {}, {}, {"expected": (2, 7)}, "0 pages were worked on, where 2"),
+        (WORK, {"work": WORKED}, {}, {"expected": (3, 7)}, "2 pages were worked on, where 3"),
+        (WORK, {"work": WORKED}, {}, {"expected": (2, 8)}, "came to 7, not to 8"),
+        (WORK, {"work": WORKED}, {}, {"expected": (2, 7)}, None),
+        (OPENING, {}, {}, {"pages_per_s": None}, NOTHING_STEADY),
+        (OPENING, {}, {}, {"pages_per_s": 1.0}, None),
+    ],
+)
+def test_every_disagreement_is_named(
+    under: Condition, result: Changes, ledger: Changes, parts: Changes, reason: str | None
+) -> None:
+    found = void_reason(
+        [under],
+        replace(small.RESULT, **result),
+        small.LEDGER.model_copy(update=ledger),
+        4,
+        "d",
+        parts=parts,
+    )
+    assert found == reason or (reason is not None and reason in (found or ""))
+
+
+def test_without_a_digest_nothing_counts() -> None:
+    assert "no digest" in (void_reason([], small.RESULT, small.LEDGER, 4, None) or "")
+
+
+@pytest.mark.parametrize(
+    ("requests", "reason"), [(40, None), (39, "the server saw 39 requests of the control, not 40")]
+)
+def test_a_control_asks_for_every_page_equally_often(requests: int, reason: str | None) -> None:
+    ledger = small.LEDGER.model_copy(update={"requests": requests})
+    assert void_reason([], small.RESULT, ledger, 4, None, control="bare") == reason
+
+
+LOADED = replace(small.RESULT, loaded=Loaded(checksum=99, connections=2, worked=0))
+
+
+@pytest.mark.parametrize(
+    ("name", "served", "expected", "wrong"),
+    [
+        ("callbacks", Served(10, 99), "d", ""),
+        ("callbacks", Served(10, 99), "other", "wrong digest"),
+        ("callbacks", Served(11, 99), "d", "10 answers"),
+        ("callbacks", Served(10, 98), "d", "checksum of 99"),
+        ("callbacks", Served(10, 99, 2), "d", ""),
+        ("callbacks", Served(10, 99, 3), "d", "but 3 accepted"),
+        ("callbacks", Served(10, 99, 2, 1), "d", "but 1 were worked on"),
+        ("bare", Served(0, 0), "d", ""),
+    ],
+)
+def test_a_server_and_its_load_must_agree(
+    name: str, served: Served, expected: str, wrong: str
+) -> None:
+    found = served_reason(name, LOADED, served, expected) or ""
+    assert wrong in found
+    assert bool(wrong) == bool(found)
+
+
+def test_what_the_work_must_come_to_is_calculated_from_the_pages() -> None:
+    with Server("list:60:512", seed=1, cores=[]) as server:
+        pages, check = expected_of(server, 60, 5, 3)
+        numbers = sorted(arrivals.chosen(60, WORK_EVERY, 3))
+        bodies = list(server.get(f"/p/{number}" for number in numbers))
+        assert pages == len(numbers) == 6
+        assert check == sum(work.do(body, 5).check for body in bodies) % work.LIMIT
+        assert expected_of(server, 60, 6, 3)[1] != check

@@ -1,0 +1,704 @@
+"""Blocks: whole trials and turns, crawlers and servers; correct, void or failed, never half."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import psutil
+import pytest
+
+from bench.arrivals import WORK_EVERY
+from bench.conditions.condition import ASLEEP
+from bench.conditions.held import HELD, Filling
+from bench.conditions.opening import Opening
+from bench.conditions.processors import ALL, EVERYWHERE, Spreading
+from bench.conditions.recorders import NULL
+from bench.conditions.schedule import Scheduled
+from bench.conditions.work import WithWork
+from bench.plan import plan, workloads
+from bench.plan.labels import Label
+from bench.plan.participants import MAIN_VARIANTS, Participants
+from bench.plan.plan import Turn, labels_of
+from bench.plan.workloads import (
+    ABLE,
+    SERVED,
+    SITE_SEED,
+    Point,
+    cancel,
+    few,
+    hold,
+    serve,
+    tls_c10k,
+    tls_fetch,
+    tls_handshake,
+)
+from bench.run import block as running
+from bench.run import judge
+from bench.run.crawling import Crawling
+from bench.run.judge import Strain
+from bench.run.serving import Serving
+from bench.run.trial import Bench, Trial
+from bench.run.turns import Turns, TurnTaken
+from bench.schema import TrialRecord, TurnsRecord
+from bench.sides import working
+from bench.sides.servers import Server, ServerError
+from bench.sides.tls import Tls
+from bench.text import KIB
+from crawlers.catalogue import OURS
+from crawlers.registry import MODELS
+from tests.bench import small
+from tests.bench.small import some
+from tests.bench.sure import sure
+
+ONE = Participants(1)
+TURNED = workloads.throughput(10, 6000, ONE)
+LABELS = ("callbacks", "callbacks#2", "threads")
+HOLDING = small.point("list:40:512", 40, conditions=(Filling(), HELD))
+WORKING = small.point(
+    "list:60:512", 8, conditions=(Scheduled(per_s=400), WithWork(ms=1)), id="mixed-1"
+)
+SERVING = serve(10, 6, ONE)
+
+Block = tuple[list[TrialRecord], TurnsRecord]
+
+
+def run(bench: Bench, point: Point, *labels: str) -> Block:
+    turns = [Turn(0, point.id, place, Label.parse(name)) for place, name in enumerate(labels)]
+    return running.run(bench, point, dict(enumerate(turns, 40)))
+
+
+def counts(record: TrialRecord) -> TrialRecord:
+    assert (record.status, record.reason) == ("ok", None)
+    return record
+
+
+# --- whole trials ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("label", some((*MODELS, "callbacks#2"), "threads", "callbacks#2"))
+def test_a_crawl_is_measured_and_verified(shared: Bench, label: str) -> None:
+    record = counts(small.trial(shared, small.point(), label))
+    assert record.pages == 60
+    assert record.digest == record.digest_expected
+    assert (record.label, record.backend) == (label, label.removesuffix("#2"))
+    ledger = sure(record.ledger)
+    assert ledger.repeated == 0
+    assert record.cpu is not None
+    assert sure(record.service_time).count == ledger.requests
+    assert 0 < sure(record.elapsed_s) < record.trial_s
+    assert record.limiter is not None
+    # One for all labels of a block, from the campaign's seed.
+    assert record.seeds["hash"] == 1000 * record.seeds["campaign"] + record.block + 1
+
+
+@pytest.mark.parametrize("label", some(MODELS, "threads", "callbacks"))
+def test_memory_is_read_while_every_connection_is_held(shared: Bench, label: str) -> None:
+    record = counts(small.trial(shared, HOLDING, label))
+    memory = sure(record.memory)
+    assert memory.connections == sure(record.ledger).peak_in_flight == 40
+    assert memory.held.threads >= (40 if label == "threads" else 1)
+    assert record.limiter is None
+
+
+@pytest.mark.parametrize("label", some(MODELS, "threads", "callbacks"))
+def test_an_open_loop_keeps_its_schedule(shared: Bench, label: str) -> None:
+    where = small.point("list:50:512", 8, conditions=(Scheduled(per_s=500),))
+    record = counts(small.trial(shared, where, label))
+    assert sure(record.achieved_per_s) < 1.1 * sure(record.offered_per_s)
+    assert sure(record.response_time).count == 50
+    assert record.late_starts is not None
+
+
+def test_a_paced_start_counts_from_when_all_slots_are_at_work(shared: Bench) -> None:
+    opening = Opening(slots=20, delay_s=0.01)
+    where = small.point("list:400:512", 20, delay="fixed:10", conditions=(opening,))
+    record = counts(small.trial(shared, where, "callbacks"))
+    assert record.pages == 400
+    assert 0 < sure(record.pages_per_s) < 1.2 * 20 / 0.01  # one page a slot in each delay
+    assert record.params["ramp_per_s"] == 20 / 0.01
+    assert sure(record.service_time).count <= 400
+
+
+def test_a_directory_of_html_is_crawled_and_verified(shared: Bench, tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "index.html").write_text('<a href="sub/">in</a> <a href="gone.html">404</a>')
+    (tmp_path / "sub" / "index.html").write_text('<a href="../index.html#top">out</a>')
+    where = small.point(f"dir:{tmp_path}", 2, id="real-2", workload="real", site_name="dir:here")
+    record = counts(small.trial(shared, where, "callbacks"))
+    assert record.statuses == {"200": 3, "404": 1}
+    assert record.params["site"] == "dir:here"
+    assert str(tmp_path) not in record.model_dump_json()
+
+
+EXCHANGES = 25
+CLOSES = (*MODELS, *MAIN_VARIANTS, "bare_close")
+
+
+@pytest.mark.parametrize("label", some(CLOSES, "threads", "async_await", "bare_close"))
+def test_an_interrupted_crawl_is_timed_and_leaves_nothing(shared: Bench, label: str) -> None:
+    if missing := shared.backends[label].missing:
+        pytest.skip(missing)
+    record = counts(small.trial(shared, cancel(EXCHANGES, ONE), label))
+    assert record.kind == ("control" if label == "bare_close" else "trial")
+    assert record.errors == {"cancelled": EXCHANGES}
+    assert (record.pages, record.pages_per_s, record.limiter) == (0, None, None)
+    found = sure(record.cancelled)
+    assert found.in_flight == sure(record.ledger).peak_in_flight == EXCHANGES
+    assert 0 <= found.first_closed_s <= found.closed_s
+    assert found.returned_s > 0
+    assert found.client_cpu_s > 0
+    assert (found.left, found.open_at_server) == ({}, 0)
+    # The barrier fills with a long one, and what is measured has Python's own.
+    assert found.switch_interval_s == pytest.approx(sys.getswitchinterval())
+    assert record.params["switch_interval_s"] == 10.0
+
+
+def test_a_harness_in_the_background_interrupts_as_well(shared: Bench) -> None:
+    """A shell starts it with SIGINT ignored; its workers did so too, and each trial took 180 s."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        counts(small.trial(shared, cancel(EXCHANGES, ONE), "callbacks"))
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a round takes: the first trial's, and a machine that gets slower by half."""
+    found = iter((50.0, 75.0))
+    monkeypatch.setattr(working, "measure", lambda server, cores: next(found))
+
+
+@pytest.mark.usefixtures("rounds")
+@pytest.mark.parametrize(
+    "label",
+    some(
+        ("callbacks", "threads", "async_await_to_thread", "async_await_pool", "processes"),
+        *("callbacks", "threads", "async_await_to_thread"),
+    ),
+)
+def test_work_is_done_and_its_pages_are_kept_apart(shared: Bench, label: str) -> None:
+    record = counts(small.trial(shared, WORKING, label))
+    done = sure(record.work)
+    assert (done.work_ms, done.round_us, done.rounds) == (1, 50.0, 20)
+    assert done.pages == done.expected == 60 // WORK_EVERY
+    assert done.check == done.check_expected
+    assert done.cpu_ms > 0
+    theirs = sure(done.worked)
+    assert (sure(done.others).count, theirs.count) == (54, 6)
+    assert sure(record.response_time).count == 60
+    assert record.params["work_ms"] == 1
+    assert done.threads == 1 or label != "callbacks"
+    # A page with work is answered when that is done: no sooner than it takes.
+    assert theirs.p50_ms >= 0.5 * done.cpu_ms
+    assert done.seed == record.seeds["schedule"]
+
+
+def test_a_round_is_measured_before_each_trial(
+    shared: Bench, rounds: None, request: pytest.FixtureRequest
+) -> None:
+    """Measured once in a campaign, "10 ms" took 15.3 to 16.9 where the machine got slower."""
+    with Server(WORKING.site, seed=SITE_SEED, cores=[]) as server:
+        both = [small.trial(shared, WORKING, "callbacks", server) for _ in range(2)]
+        request.getfixturevalue("monkeypatch").undo()
+        assert working.measure(server, shared.pinning.client) > 0
+    assert [sure(record.work).rounds for record in both] == [20, 13]
+
+
+@pytest.mark.parametrize("name", some((*MODELS, "bare_tls"), "async_await", "bare_tls"))
+def test_connections_are_held_over_tls(bench: Bench, name: str) -> None:
+    record = counts(run(bench, tls_c10k(30, ONE), name)[0][0])
+    assert record.params["tls"] == "TLS 1.3, ecdsa, tickets"
+    ledger, memory = sure(record.ledger), sure(record.memory)
+    assert sure(ledger.handshakes).full == ledger.peak_in_flight == 30
+    each = (sure(memory.held.user_bytes) - sure(memory.before.user_bytes)) / 30
+    # A handshake's state is 16 KiB and more; asyncio's buffer is 256. The first connections take
+    # what the warm-up has left free in the heap.
+    assert each > (100 if name == "async_await" else 8) * KIB
+
+
+# --- turns -------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def block(bench: Bench) -> Block:
+    return run(bench, TURNED, *LABELS)
+
+
+def test_every_crawl_is_complete_and_checked(block: Block) -> None:
+    records, log = block
+    assert [record.label for record in records] == list(LABELS)
+    assert [record.trial for record in records] == [40, 41, 42]
+    for record in records:
+        assert counts(record).digest == record.digest_expected is not None
+        assert sure(record.ledger).connections_opened == 10
+    (share,) = {record.trial_s for record in records}
+    assert share * len(records) > sum(log.wall_us) / 1e6
+
+
+def test_the_sums_are_those_of_the_counted_turns(block: Block) -> None:
+    records, log = block
+    for place, record in enumerate(records):
+        mine = [i for i, label in enumerate(log.label) if label == place]
+        counted = [i for i in mine if log.counted[i]]
+        taken = sure(record.turns)
+        assert taken.taken == len(mine)
+        assert taken.counted == len(counted) > 0
+        assert taken.exchanges == sum(log.exchanges[i] for i in counted)
+        assert taken.cpu_s == pytest.approx(sum(log.cpu_us[i] for i in counted) / 1e6, 0.01)
+        assert taken.beside == list(LABELS)
+        # The rate is that of the time in which it ran, not of the time that it lived.
+        answered = record.ledger.requests if record.ledger else 0
+        rate = taken.exchanges / taken.wall_s
+        assert record.elapsed_s == pytest.approx(answered / rate)
+        assert record.pages_per_s == pytest.approx((record.pages or 0) / (answered / rate))
+
+
+def test_service_times_have_no_stop_inside(block: Block) -> None:
+    for record in block[0]:
+        taken, spanned = sure(record.turns), sure(sure(record.turns).spanned)
+        kept = record.service_time.count if record.service_time else 0
+        if record.label == "threads":
+            continue  # read while it runs, so that a few exchanges end between two readings
+        # A stop may fall between an exchange's end and its count, once in each turn.
+        assert abs(kept + spanned - taken.exchanges) <= taken.counted
+        assert spanned >= taken.counted // 2  # something is always in flight
+        if record.service_time:
+            # An exchange with a stop inside lasts for the turns of all others at least.
+            longest_ms = max(wall / 1e3 for wall in block[1].wall_us)
+            assert record.service_time.p50_ms < 2 * longest_ms
+
+
+def test_a_block_with_hardly_any_counted_rounds_warns(block: Block) -> None:
+    """Once on the terminal alone; now the block's record has it."""
+    log = block[1]
+    rounds = len({n for n, counted in zip(log.round, log.counted, strict=True) if counted})
+    assert log.warning == running.too_few(log.point, log.block, rounds)
+    assert "only 1 rounds" in (running.too_few("fetch-100", 0, 1) or "")
+    assert running.too_few("fetch-100", 0, 10) is None
+
+
+def test_a_block_waits_for_its_sockets_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each label waited for as long as all sockets together: half a minute in each block.
+
+    Nor for its processes: a stopped server does not see SIGTERM, and each took two seconds.
+    """
+    drain, late, real = mock.Mock(), [], subprocess.Popen.wait
+
+    def wait(self: subprocess.Popen[bytes], timeout: float | None = None) -> int:
+        try:
+            return real(self, timeout)
+        except subprocess.TimeoutExpired:
+            late.append(self.args)
+            raise
+
+    monkeypatch.setattr("bench.run.record.drain", drain)
+    monkeypatch.setattr(subprocess.Popen, "wait", wait)
+    run(bench, TURNED, "callbacks", "callbacks#2")
+    assert drain.call_count == 1
+    assert late == []
+    assert not list(bench.scratch.iterdir())
+
+
+@pytest.mark.parametrize(("broke_off", "counted"), [(False, 1), (True, 2)])
+def test_a_crawl_that_ended_in_its_turn_counts_up_to_the_same_place(
+    broke_off: bool, counted: int
+) -> None:
+    """On a busy machine a turn is long enough for a fast crawl's worker to finish and end."""
+    ended, slow = mock.MagicMock(), mock.MagicMock()
+    ended.broke_off, slow.broke_off, ended.trial.point = broke_off, False, TURNED
+    taken = [
+        TurnTaken(place, number, 0.0, 0.01, 0.01, 0.0, 100, None, counted=True, reached=reached)
+        for place, shares in enumerate([(0.4, 0.9), (0.3, 0.5)])
+        for number, reached in enumerate(shares)
+    ]
+    leveled, until = running.evenly(Turns(["ended", "slow"], taken), [ended, slow])
+    assert until == 0.5
+    assert [turn.counted for turn in leveled.taken if turn.taker == 0].count(True) == counted
+
+
+def test_moments_are_given_to_the_turn_they_lie_in() -> None:
+    two = [TurnTaken(0, 0, began, 1.0, 0.5, 0.5, 3, None, True) for began in (10.0, 20.0)]
+    found = running.turn_of(two, np.array([9.9, 10.0, 10.9, 11.1, 20.5, 21.5]))
+    assert found.tolist() == [-1, 0, 0, -1, 1, -1]
+    assert running.turn_of([], np.array([1.0])).tolist() == [-1]
+
+
+@pytest.mark.parametrize(
+    "point", [tls_fetch(2, 4000, ONE), tls_handshake(2, 6000, ONE)], ids=["kept", "each"]
+)
+def test_a_page_is_measured_in_all_modes_in_one_block(bench: Bench, point: Point) -> None:
+    labels = [str(label) for label in plan.labels_of(point, ["callbacks"])]
+    records, _ = run(bench, point, *labels)
+    for record, mode in zip(records, point.modes, strict=True):
+        assert counts(record).digest == record.digest_expected
+        assert record.params["mode"] == mode.name
+        assert sure(record.turns).beside == labels
+        ledger = sure(record.ledger)
+        opened = 2 if mode.keep_alive else sure(record.pages)
+        assert ledger.connections_opened == opened
+        assert (ledger.handshakes is None) == (mode.tls is None)
+        if ledger.handshakes is not None:
+            assert ledger.handshakes.full + ledger.handshakes.resumed == opened
+
+
+def test_the_authorities_of_both_servers_are_in_one_file(bench: Bench) -> None:
+    """So the context that the warm-up has made serves the trial."""
+    point = tls_c10k(2, ONE)
+    trial = Trial(bench, point, Turn(0, point.id, 0, Label("callbacks")), 7)
+    with ExitStack() as stack:
+        sides = Crawling(trial, stack)
+        sides.ready()
+        sides.tell()
+        told = sure(sides.command)
+        assert Path(told.cafile or "").read_text().count("BEGIN CERTIFICATE") == 2
+        assert told.warmup_prefix == bench.warmups[Tls()].prefix
+        sides.worker.process.kill()
+
+
+# --- servers under test ------------------------------------------------------------------
+
+
+SERVERS = ("callbacks", "threads", "bare")
+
+
+@pytest.fixture(scope="module")
+def served(bench: Bench) -> list[TrialRecord]:
+    return run(bench, SERVING, *SERVERS)[0]
+
+
+def test_servers_take_turns_and_both_ends_agree(bench: Bench, served: list[TrialRecord]) -> None:
+    for record, name in zip(served, SERVERS, strict=True):
+        assert counts(record).label == name
+        assert record.kind == ("control" if name == "bare" else "trial")
+        assert record.params["role"] == "server"
+        assert record.digest == record.digest_expected is not None
+        taken = sure(record.turns)
+        assert taken.counted
+        assert taken.exchanges <= (record.pages or 0)
+        assert record.mechanism["python"]
+        assert record.pinning["server"] == (bench.pinning.client or None)
+        assert record.pinning["client"] == (bench.pinning.server or None)
+
+
+def test_a_server_may_send_a_head_before_its_body(bench: Bench) -> None:
+    pytest.importorskip("waitress")
+    for record in run(bench, SERVING, "callbacks", "waitress")[0]:
+        counts(record)
+
+
+def test_each_request_has_a_connection_of_its_own(bench: Bench) -> None:
+    for record in run(bench, workloads.accept(10, 6, ONE), *SERVERS)[0]:
+        # The site is asked for once before, on one connection.
+        assert counts(record).extra["connections_opened"] == (record.pages or 0) - SERVED + 1
+
+
+@pytest.mark.parametrize(("tls", "name"), [(None, "async_await"), (Tls(), "threads")])
+def test_a_server_holds_connections(bench: Bench, tls: Tls | None, name: str) -> None:
+    record = counts(run(bench, hold(30, ONE, tls), name)[0][0])
+    memory = sure(record.memory)
+    assert memory.connections == 30
+    # Every page once, one more for each connection, and another when they have been held.
+    assert record.pages == SERVED + 2 * 30
+    if name == "threads":
+        assert memory.held.threads - memory.before.threads == 30
+
+
+@pytest.mark.parametrize("name", ["async_await", "async_await_pool"])
+def test_a_server_keeps_a_schedule_beside_work(bench: Bench, name: str) -> None:
+    point = workloads.mixed_server(5, 200, 0.5, ONE)
+    record = counts(run(bench, point, name)[0][0])
+    # Every page of the site once, and then what the schedule asks for.
+    assert record.pages == (point.urls or 0) + 100
+    assert sure(record.response_time).count == 90
+    assert record.extra["working_p50_ms"] >= 5  # type: ignore[operator]
+
+
+def test_slow_readers_get_what_they_read(bench: Bench) -> None:
+    point = workloads.slow_readers(20, 20, ONE)
+    point = replace(point, conditions=(replace(sure(point.load), seconds=0.5),))
+    record = counts(run(bench, point, "async_await")[0][0])
+    assert record.pages == (point.urls or 0) + 20 + 2 * 10
+    assert sure(record.memory).connections == 20
+    assert sure(record.response_time).count == 10
+    assert record.extra["alone_p50_ms"]
+
+
+# --- what is not correct, and who dies ---------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("label", "reason"),
+    [
+        ("lazy", "wrong digest"),
+        ("twice", "requests for"),
+        ("greedy", "8 connections opened for 4 slots"),
+    ],
+)
+def test_what_is_not_correct_is_void(shared: Bench, label: str, reason: str) -> None:
+    where = small.point("tree:200:10:2048", delay="fixed:5")
+    record = small.trial(shared, where, label)
+    assert record.status == "void"
+    assert reason in (record.reason or "")
+
+
+def test_what_a_backend_prints_does_not_forge_a_result(shared: Bench) -> None:
+    assert counts(small.trial(shared, small.point(), "talking")).digest != "forged"
+
+
+@pytest.mark.parametrize(
+    ("label", "point", "reason", "stderr"),
+    [
+        ("crash", small.point(), "RuntimeError: this backend gave up", "this backend gave up"),
+        ("crash", cancel(EXCHANGES, ONE), "this backend gave up", "this backend gave up"),
+        ("killed", small.point(), "the worker ended: killed by SIGKILL", ""),
+        ("hang", small.point(), "no result in 0.5 s", "in _hang"),
+        ("hang", HOLDING, "0 of 40 connections reached the barrier", ""),
+    ],
+)
+def test_a_worker_that_fails_is_recorded_with_its_last_words(
+    shared: Bench,
+    monkeypatch: pytest.MonkeyPatch,
+    label: str,
+    point: Point,
+    reason: str,
+    stderr: str,
+) -> None:
+    if label == "hang":
+        monkeypatch.setattr(shared, "deadline_s", 0.5)
+    record = small.trial(shared, point, label)
+    assert (record.status, record.elapsed_s, record.cancelled) == ("failed", None, None)
+    assert reason in (record.reason or "")
+    assert stderr in (record.stderr or "")
+
+
+@pytest.mark.parametrize(
+    ("point", "labels"),
+    [
+        pytest.param(small.point("tree:9000:5:1024"), LABELS[:1], id="whole"),
+        pytest.param(HOLDING, LABELS[:1], id="held"),
+        pytest.param(cancel(EXCHANGES, ONE), LABELS[:1], id="cancel"),
+        pytest.param(TURNED, LABELS, id="turns"),
+        pytest.param(hold(30, ONE), LABELS[:1], id="hold"),
+        pytest.param(SERVING, SERVERS, id="serve"),
+    ],
+)
+@pytest.mark.parametrize("who", ["tested", "other"])
+def test_a_death_fails_its_own_trial_alone(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, point: Point, labels: tuple[str, ...], who: str
+) -> None:
+    victim = len(labels) // 2
+    for kind in (Crawling, Serving):
+
+        def begin(self: Crawling | Serving, begin=kind.begin) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+            begin(self)
+            if self.out.name == f"times-{40 + victim}":
+                os.kill(getattr(self, who).pid, signal.SIGKILL)
+
+        monkeypatch.setattr(kind, "begin", begin)
+    records, _ = run(bench, point, *labels)
+    assert [record.status for record in records] == [
+        "failed" if place == victim else "ok" for place in range(len(labels))
+    ]
+    reason = records[victim].reason or ""
+    assert any(
+        word in reason for word in ("SIGKILL", "control plane", "ended", "closed", "Connection")
+    )
+
+
+def test_a_server_that_cannot_start_says_why(bench: Bench) -> None:
+    with pytest.raises(ServerError, match="exit code"):
+        Server("dir:/nowhere/at/all", seed=1, cores=[])
+    record = run(bench, replace(hold(5, ONE), site="nonsense"), "callbacks")[0][0]
+    assert record.status == "failed"  # it is what is under test
+    assert "not a site" in (record.stderr or "") + (record.reason or "")
+
+
+def test_a_server_that_never_gets_ready_ends_all_that_was_started(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = []
+
+    def fail(self: Server) -> None:
+        started.extend(psutil.Process().children(recursive=True))
+        raise ServerError("no")
+
+    monkeypatch.setattr(Server, "ready", fail)
+    before = psutil.Process().children(recursive=True)  # other tests may have left a helper
+    with pytest.raises(ServerError):
+        run(bench, TURNED, "callbacks", "threads")
+    mine = [process for process in started if process not in before]
+    assert len(mine) >= 4
+    assert small.all_gone(mine)
+
+
+# --- where both sides run, and what limited a trial --------------------------------------
+
+
+TWO = pytest.mark.skipif(
+    not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2,
+    reason="a client cannot share processors with the server on one, or without affinity",
+)
+SPREAD = small.point(conditions=(Spreading(how="shared", who=ABLE),))
+
+
+def planned(shared: Bench, where: Point, label: str) -> Trial:
+    turn = Turn(0, where.id, 0, Label.parse(label))
+    backend = replace(OURS[turn.label.name], name=turn.label.backend)
+    bench = replace(shared, backends={turn.label.backend: backend}, free_threaded=["3.14.0t"])
+    return Trial(bench, where, turn, 0)
+
+
+@TWO
+def test_a_backend_that_can_use_every_processor_gets_them_where_a_point_spreads(
+    shared: Bench,
+) -> None:
+    with Server(SPREAD.site, seed=SITE_SEED, cores=shared.pinning.server) as server:
+        wide, narrow = (
+            counts(small.trial(shared, SPREAD, name, server)) for name in ("processes", "callbacks")
+        )
+    everything = shared.pinning.usable
+    assert wide.pinning == {"client": everything, "server": everything, "reason": None}
+    assert wide.mechanism["processes"] == min(SPREAD.slots, len(everything))
+    # The next trial of the block has the server for itself again.
+    assert narrow.pinning["client"] == shared.pinning.client
+    assert narrow.pinning["server"] == shared.pinning.server
+    assert wide.params["processors"] == narrow.params["processors"] == "shared"
+    assert not wide.extra["server_polls"]
+    assert not narrow.extra["server_polls"]
+
+
+@TWO
+@pytest.mark.parametrize(
+    ("label", "spread", "wide"),
+    [
+        ("processes", True, True),
+        ("subinterpreters", True, True),
+        ("processes@3.13.5", True, True),
+        ("processes", False, False),
+        ("threads", True, True),
+        ("threads@3.14.0t", True, True),
+        ("callbacks@3.14.0t", True, False),
+        ("threads@3.13.5", False, True),
+        ("threads#2", False, True),
+        ("requests", False, True),
+        ("threads_one_processor", False, False),
+        ("gevent", False, False),
+        ("callbacks", False, False),
+        ("callbacks/all", False, True),
+    ],
+)
+def test_several_threads_are_given_every_processor(
+    shared: Bench, label: str, spread: bool, wide: bool
+) -> None:
+    where = SPREAD if spread else small.point(varied=(replace(ALL, sleeps=False),))
+    found = planned(shared, where, label)
+    bench = shared.pinning
+    if wide and not spread:
+        assert found.pinning == bench.unpinned()
+        assert set(found.pinning.client) > set(bench.client)
+        assert found.pinning.server == bench.server
+        assert found.server_polls == (not found.pinning.shared)
+    else:
+        assert found.pinning.client == (bench.usable if wide else bench.client)
+        assert found.server_polls == (not spread)
+
+
+@TWO
+def test_few_connections_are_placed_alike(shared: Bench) -> None:
+    """Loops were kept away from a server that slept, and threads had its processor as well."""
+    where = few(1, ONE)
+    assert where.conditions == (EVERYWHERE,)
+    placed = {name: planned(shared, where, name) for name in MODELS}
+    assert {tuple(found.pinning.client) for found in placed.values()} == {
+        tuple(shared.pinning.unpinned().client)
+    }
+    assert len({found.server_polls for found in placed.values()}) == 1
+    labels = labels_of(where, MODELS, sharing=["threads"])
+    assert set(map(str, labels)) == {*MODELS, "callbacks#2"}
+
+
+@TWO
+def test_one_thread_at_a_time_has_the_lock(shared: Bench) -> None:
+    both = len(shared.pinning.unpinned().client)
+    most = {
+        label: planned(shared, small.point(), label).most_busy
+        for label in ("threads", "threads@3.14.0t", "callbacks@3.14.0t")
+    }
+    assert most == {"threads": 1, "threads@3.14.0t": both, "callbacks@3.14.0t": 1}
+
+
+def test_memory_is_measured_on_one_processor(shared: Bench) -> None:
+    assert planned(shared, HOLDING, "threads").pinning == shared.pinning
+
+
+@TWO
+@pytest.mark.parametrize(
+    ("label", "kind", "changed", "polls"),
+    [
+        ("callbacks/all", "trial", {"processors": "all"}, False),
+        ("callbacks/asleep", "companion", {"server": "asleep"}, False),
+        ("callbacks/null", "trial", {"recorder": "null"}, True),
+    ],
+)
+def test_a_further_label_of_a_backend_is_told_apart(
+    shared: Bench, label: str, kind: str, changed: dict[str, str], polls: bool
+) -> None:
+    own = {"all": ALL, "asleep": ASLEEP, "null": NULL}[label.partition("/")[2]]
+    record = counts(small.trial(shared, small.point(varied=(own,)), label))
+    assert (record.kind, record.label) == (kind, "callbacks")
+    assert changed.items() <= record.params.items()
+    assert Label.of(record) == Label.parse(label)
+    assert bool(record.extra["server_polls"]) == polls
+    assert (record.service_time is None) == (label == "callbacks/null")
+
+
+@pytest.mark.slow
+def test_one_label_has_a_sleeping_server_and_one_keeps_no_times(bench: Bench) -> None:
+    point = replace(TURNED, varied=(NULL, ASLEEP))
+    labels = ("callbacks", "callbacks/asleep", "callbacks/null")
+    records, log = run(bench, point, *labels)
+    assert list(map(str, map(Label.of, map(counts, records)))) == log.labels == list(labels)
+    apart = bool(bench.pinning.server)
+    assert [record.extra["server_polls"] for record in records] == [apart, False, apart]
+    assert records[2].mechanism["recorder"] == "NullRecorder"
+    assert records[2].service_time is None
+    assert all(sure(record.turns).exchanges > 0 for record in records)
+
+
+@pytest.mark.parametrize(
+    ("load", "stamp"),
+    [
+        (Strain(0.99, 0.4, 100), "client"),
+        (Strain(1.2, 0.4, 100, processors=2), "unclear"),
+        (Strain(1.9, 0.4, 100, processors=2), "client"),
+        (Strain(0.99, 0.4, 100, ceiling=105), "client"),
+        (Strain(0.5, 0.95, 100), "server"),
+        (Strain(0.5, 0.5, 90, ceiling=100), "server"),
+        (Strain(0.95, 0.95, 50, ceiling=100), "unclear"),
+        (Strain(0.3, 0.1, 99, offered=100), "schedule"),
+        (Strain(0.99, 0.1, 60, offered=100), "client"),
+        (Strain(0.3, 0.1, 18, slot_bound=20), "schedule"),
+        (Strain(0.3, 0.1, 10, slot_bound=20), "schedule"),
+        (Strain(0.8, 0.1, 10, slot_bound=20), "unclear"),
+        (Strain(0.3, 0.1, 10), "unclear"),
+    ],
+)
+def test_the_limiter_is_what_was_full(load: Strain, stamp: str) -> None:
+    assert judge.limiter(load) == stamp
+
+
+def test_the_slot_bound_follows_the_delay() -> None:
+    assert judge.slot_bound(10, "none") is None
+    assert judge.slot_bound(10, "fixed:50") == pytest.approx(200)
+    assert judge.slot_bound(10, "exponential:50") == pytest.approx(200)
+    # The mean of a lognormal lies above its median.
+    assert 170 < sure(judge.slot_bound(10, "lognormal:50")) < 180
