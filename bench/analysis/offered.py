@@ -42,13 +42,16 @@ def capacity(rates: Mapping[float, Sequence[TrialRecord]]) -> float | None:
 def shared_rate(data: ByRate, labels: Collection[str]) -> float | None:
     """The rate at which all of these can be compared; None if there is none.
 
-    All keep up with it, and each trial has samples enough for a p99. Of such rates it is the
-    highest that is at most half of what the slowest can do, or else the lowest; the highest of all
-    where nobody was offered too much.
+    All keep up with it, in blocks enough for an interval if any rate has them, and each trial has
+    samples enough for a p99. Of such rates it is the highest that is at most half of what the
+    slowest can do, or else the lowest; the highest of all where nobody was offered too much.
     """
     here = [data[label] for label in labels if label in data]
     common = sorted(set.intersection(*map(set, here))) if here else []
     fit = [rate for rate in common if all(_tells(rates[rate], rate) for rates in here)]
+    blocks = {rate: min(len(rates[rate]) for rates in here) for rate in fit}
+    enough = min(stats.MIN_BLOCKS, max(blocks.values(), default=0))
+    fit = [rate for rate in fit if blocks[rate] >= enough]
     slowest = min((most for rates in here if (most := capacity(rates))), default=math.inf)
     easy = [rate for rate in fit if rate <= HALF * slowest]
     return max(easy) if easy else min(fit, default=None)

@@ -203,7 +203,8 @@ def extra(analysis: Analysis, folder: Path) -> Extra:
         title="Well-known claims, then and now",
         body=Markup(body),  # nosec B704: the template escapes all text
     )
-    return Extra([section], [design(verdicts)])
+    # A quick run is ten charts for a talk; the table is on its page all the same.
+    return Extra([section], [design(verdicts)] if analysis.campaign.profile != "quick" else [])
 
 
 CLAIMS = Extension(

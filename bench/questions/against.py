@@ -24,6 +24,7 @@ from bench.show.measured import TIMES
 from bench.show.table import Column, Row, Table, name
 from bench.store import Records
 from bench.text import listing
+from crawlers.registry import LOOP
 
 NAME: Final = "against"
 ASKS: Final = "Is another loop or library worth it, against asyncio?"
@@ -36,6 +37,7 @@ COLUMNS: Final = {
     OVER_TLS: "memory over TLS",
     OPENED: "page, new connection",
 }
+MEMORY: Final = (HELD, OVER_TLS)
 POINT: Final = "throughput-100"
 PROSE: Final = (
     "Everything is a ratio to `async_await` in the same campaign: below 1 it costs less. A ratio "
@@ -44,8 +46,13 @@ PROSE: Final = (
 )
 
 
+def others(records: Records) -> list[str]:
+    """What is compared with asyncio: libraries, and loops that were named by ``--loop``."""
+    return [*OTHERS, *(name for name in records.campaign.backends if LOOP in name)]
+
+
 def pairs(records: Records, metric: Metric) -> list[Pair]:
-    return [(POINT, ASYNCIO, label) for label in OTHERS] if metric is CPU_PER_1000 else []
+    return [(POINT, ASYNCIO, x) for x in others(records)] if metric is CPU_PER_1000 else []
 
 
 @dataclass(frozen=True)
@@ -54,6 +61,10 @@ class Against:
 
     ratios: Mapping[str, Mapping[str, Ratio]]
     floor: float | None  # of pages, in logs
+    in_all: bool  # whether memory is that of the kernel, too
+
+    def title(self, key: str) -> str:
+        return f"{'' if self.in_all or key not in MEMORY else 'user '}{COLUMNS[key]}"
 
     def card(self, label: str, _: str) -> list[Row]:
         """Nothing: a card has these quantities from their own questions."""
@@ -69,7 +80,7 @@ class Against:
     def said(self, label: str) -> str:
         """``22 % less for a page, undecided for a connection``."""
         parts = [
-            f"{words(mine[label])} for {COLUMNS[key]}"
+            f"{words(mine[label])} for {self.title(key)}"
             for key, mine in self.ratios.items()
             if label in mine
         ]
@@ -88,7 +99,7 @@ def words(ratio: Ratio) -> str:
 
 
 def measured(analysis: Analysis) -> Against:
-    family = analysis.family(CPU_PER_1000)
+    family, labels = analysis.family(CPU_PER_1000), others(analysis.records)
     pages = {c.label: c.ratio for c in family.of(pairs(analysis.records, CPU_PER_1000))}
     opened = stats.block_values(
         stats.trials_of(analysis.records, "connect", twins=False),
@@ -97,19 +108,20 @@ def measured(analysis: Analysis) -> Against:
     new = {label: blocks for (_, label), blocks in opened.items()}
     found = {
         PAGE: pages,
-        HELD: _held(analysis.memory),
-        OVER_TLS: _held(analysis.memory_over_tls),
+        HELD: _held(analysis.memory, labels),
+        OVER_TLS: _held(analysis.memory_over_tls, labels),
         OPENED: {
             label: stats.ratio(new[ASYNCIO], new[label], metric=CPU_PER_1000)
-            for label in OTHERS
+            for label in labels
             if {label, ASYNCIO} <= new.keys()
         },
     }
     floor = analysis.floor(CPU_PER_1000).log
-    return Against({key: ratios for key, ratios in found.items() if ratios}, floor)
+    in_all = all(fit.total is not None for fit in analysis.memory.values())
+    return Against({key: ratios for key, ratios in found.items() if ratios}, floor, in_all)
 
 
-def _held(fits: Mapping[str, MemoryFit]) -> dict[str, Ratio]:
+def _held(fits: Mapping[str, MemoryFit], labels: Sequence[str]) -> dict[str, Ratio]:
     """Ratios of slopes; of user memory where not all of the kernel's was read."""
     in_all = all(fit.total is not None for fit in fits.values())
     read = {
@@ -122,7 +134,7 @@ def _held(fits: Mapping[str, MemoryFit]) -> dict[str, Ratio]:
         return {}
     base, below, above, _ = read[ASYNCIO]
     found: dict[str, Ratio] = {}
-    for label in OTHERS:
+    for label in labels:
         if label in read and below > 0:
             value, low, high, runs = read[label]
             ratio, ends = value / base, (max(low / above, 1e-9), high / below)
@@ -139,7 +151,9 @@ def answer(analysis: Analysis) -> Answer | None:
     found = measured(analysis)
     if PAGE not in found.ratios or len(found.ratios) < 2:
         return None
-    labels = [x for x in OTHERS if any(x in mine for mine in found.ratios.values())]
+    labels = [
+        x for x in others(analysis.records) if any(x in mine for mine in found.ratios.values())
+    ]
     return Answer(
         found,
         tables=[_table(found, labels)],
@@ -152,7 +166,7 @@ def answer(analysis: Analysis) -> Answer | None:
 def _table(found: Against, labels: Sequence[str]) -> Table:
     return Table(
         "Against asyncio",
-        [name("backend"), *(Column(COLUMNS[key]) for key in found.ratios)],
+        [name("backend"), *(Column(found.title(key)) for key in found.ratios)],
         [
             [label, *(cells.judged_ratio(mine.get(label)) for mine in found.ratios.values())]
             for label in labels
@@ -164,7 +178,7 @@ def _table(found: Against, labels: Sequence[str]) -> Table:
 def _figure(found: Against, labels: Sequence[str]) -> Figure:
     panels = [
         Panel(
-            COLUMNS[key],
+            found.title(key),
             {x: [mine[x].spread if x in mine else None] for x in labels},
             TIMES,
             dots=True,

@@ -142,7 +142,7 @@ def answer(analysis: Analysis) -> Answer | None:
 
 DRAWN: Final = {
     PAGES: "pages/s",
-    HELD: "memory of a connection",
+    HELD: "KiB per connection",
     P99: "p99",
 }
 """The three words, with the titles of their panels."""

@@ -464,7 +464,9 @@ def _up_to_10_000(
                 each = stats.kib_each(*parts)(trial)
                 n = trial.memory.connections
                 read.setdefault(n, []).append(each and each * n * KIB / MIB)
-        found = [Point(n, it) for n, some in sorted(read.items()) if (it := stats.spread(some))]
+        # What one trial could not tell from nothing has no place on a logarithmic axis.
+        spreads = {n: it for n, some in sorted(read.items()) if (it := stats.spread(some))}
+        found = [Point(n, it) for n, it in spreads.items() if it.low > 0]
         one = fit.total if in_all else fit.user
         if len(found) > 1 and one is not None and fit.fitted:
             lines[fit.label] = found
@@ -480,7 +482,8 @@ def _up_to_10_000(
         name="c10k",
         title="Memory of idle connections, up to ten thousand",
         headline=f"{count(MANY)} idle connections {'use' if up_to == MANY else 'would use'} "
-        f"{_mib(last[most])} with {prose(most)} and {_mib(last[least])} with {prose(least)}"
+        f"{_mib(last[most])}{'' if in_all else ' of user memory'} with {prose(most)} and "
+        f"{_mib(last[least])} with {prose(least)}"
         if most
         else None,
         subtitle=f"{'Memory' if in_all else 'User memory'} that the connections add to the crawler",

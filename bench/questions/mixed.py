@@ -145,7 +145,7 @@ def answer(analysis: Analysis) -> Answer | None:
     mean, theory = key(MEAN, usual), key(THEORY, usual)
     others = [label for label in found.values if label not in MODELS]
     load = f"{100 * _load(trials, usual):.0f} % load"
-    middle = f"Beside work ({load}) the median page takes"
+    middle = f"Beside work ({load}) the median is"
     head = of_models(found, key(HALF, usual), middle, others)
     said = [
         f"{duration(found.median(label, theory))} for `{label}` "
@@ -169,7 +169,7 @@ def answer(analysis: Analysis) -> Answer | None:
                 head,
                 NAME,
                 "Response time beside pages that need work",
-                f"Open loop in which one page in {every} needs work: the others",
+                f"Open loop in which one page in {every} needs work; response times of the others",
                 {
                     f"response time beside {w:g} ms of work": (key(HALF, w), key(TAIL, w))
                     for w in amounts

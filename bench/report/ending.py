@@ -20,6 +20,7 @@ from bench.report.tables import fit
 from bench.show.table import Table
 from bench.show.words import differences
 from bench.text import minutes, plural
+from crawlers.registry import LOOP
 
 LINES: Final = 24
 """Of a screen of 25: where trials failed, a line after these says how many."""
@@ -37,7 +38,8 @@ WORDS: Final = {
 }
 """The finding that answers each of the three words, or what comes nearest."""
 
-AGAINST: Final = "against-uvloop"
+AGAINST: Final = "against-"
+"""Begins the names of findings about uvloop and about loops that ``--loop`` named."""
 
 
 def three(named: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -46,6 +48,16 @@ def three(named: Mapping[str, str]) -> list[tuple[str, str]]:
     chosen = [(word, names[0]) for word, names in found if names]
     chosen = chosen or [(f"{n}", name) for n, name in enumerate([*named][:3], 1)]
     return [(word, cite.quoted(named[name])) for word, name in chosen]
+
+
+def versus(named: Mapping[str, str]) -> list[str]:
+    """uvloop against asyncio in a sentence, and at most one loop of the user's."""
+    loops = [name for name in named if name.startswith(AGAINST) and LOOP in name][:1]
+    return [
+        f"{named[name].partition('. ')[0]}."
+        for name in (f"{AGAINST}uvloop", *loops)
+        if name in named
+    ]
 
 
 def show(analysis: Analysis, folder: Path, console: Console) -> None:
@@ -57,8 +69,8 @@ def show(analysis: Analysis, folder: Path, console: Console) -> None:
         lines += [Text(line) for line in grid(glance.tables[0], width)]
     for word, said in three(named):
         lines += [Text(line) for line in wrapped(f"{word}: {said}", width)]
-    if AGAINST in named:
-        lines += [Text(line) for line in wrapped(f"{named[AGAINST].partition('. ')[0]}.", width)]
+    for said in versus(named):
+        lines += [Text(line) for line in wrapped(said, width)]
     last = [
         f"page:   {shown(folder / files.PAGE)}",
         f"tables: {shown(folder / files.SUMMARY)}",

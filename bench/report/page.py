@@ -94,7 +94,6 @@ def page(
     templates = markup.templates(__name__)
     reader = markup.reader()
     named, campaign = findings.named(analysis), analysis.campaign
-    versus = named.get(ending.AGAINST, "").partition(". ")[0]
     colours = markup.Colours()
     drawn = [chart for chart in charts if chart.files]
     pictures = {one.name: markup.svg(one.name, one.alt, one.files, colours) for one in drawn}
@@ -111,7 +110,7 @@ def page(
             (word, markup.read_line(reader, UNIT.sub("\\1\N{NO-BREAK SPACE}", said)))
             for word, said in ending.three(named)
         ],
-        versus=markup.read_line(reader, f"{versus}.") if versus else "",
+        versus=[markup.read_line(reader, said) for said in ending.versus(named)],
         further=[markup.read_line(reader, each) for each in named.values()],
         footer=footer(analysis),
         tables=page_tables(analysis),

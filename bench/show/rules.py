@@ -58,7 +58,8 @@ def contradiction(title: str, data: Data, about: str = "") -> str | None:
     values = [value for group in groups for value in group]
     said = SETTING.sub("", title)
     for found in VALUE.finditer(said):
-        if not any(_close(_canonical(found), value) for value in values):
+        half = _canonical(found) - _canonical(found, 0.5)  # of its last digit
+        if not any(_close(_canonical(found), value, half) for value in values):
             return f"no value of {found[0]}"
     ratios = [float(found[1]) for found in TIMES.finditer(said)]
     ratios += [
@@ -73,7 +74,9 @@ def contradiction(title: str, data: Data, about: str = "") -> str | None:
 
 
 def says_something(data: Data) -> bool:
-    """Whether there are two values to compare."""
+    """Whether there are two values to compare, or a ratio."""
+    if isinstance(data, Bars) and any(panel.around is not None for panel in data.panels):
+        return True
     return any(len(group) > 1 for group in map(list, _groups(data))) or not isinstance(
         data, Bars | Lines | Forest
     )
@@ -84,13 +87,17 @@ def alone(data: Data) -> bool:
     return any(spread.count == 1 for spread in _spreads(data))
 
 
-def _close(said: float, drawn: float) -> bool:
-    return f"{said:.2g}" == f"{drawn:.2g}" or math.isclose(said, drawn, rel_tol=0.02)
+def _close(said: float, drawn: float, half: float = 0.0) -> bool:
+    """To two digits, or to the last one that is said."""
+    near = math.isclose(said, drawn, rel_tol=0.02, abs_tol=1.01 * half)
+    return near or f"{said:.2g}" == f"{drawn:.2g}"
 
 
-def _canonical(found: re.Match[str]) -> float:
-    """In seconds, bytes or pages/s."""
-    return float(found[1].replace(",", "")) * UNITS[found[2]]
+def _canonical(found: re.Match[str], less: float = 0.0) -> float:
+    """In seconds, bytes or pages/s; ``less`` units of the last digit are taken off."""
+    digits = found[1].replace(",", "")
+    last = 10.0 ** -len(digits.partition(".")[2])
+    return (float(digits) - less * last) * UNITS[found[2]]
 
 
 def _read(words: str, value: float) -> float:

@@ -180,7 +180,7 @@ def bar_label(
         text,
         (0.5, place) if below else (x, place),
         xycoords=("axes fraction", "data") if below else "data",
-        xytext=(0, 0) if below else (10, 0),
+        xytext=(0, -1.7 * size) if below else (10, 0),
         textcoords="offset points",
         va="center",
         ha="center" if below else "left",

@@ -167,7 +167,7 @@ def _panel(slide: Slide, axes: Axes, panel: Panel, bars: Bars, size: float, widt
         if panel.around is None:
             bar_label(axes, text, end, at, size, bold=strong)
         else:  # words below a ratio: the axis goes on to the right
-            bar_label(axes, text, 1.0, at + 0.3, size, below=True)
+            bar_label(axes, text, 1.0, at, size, below=True)
 
 
 def _scale(axes: Axes, panel: Panel, ends: Mapping[str, float], share: float, band: str) -> None:

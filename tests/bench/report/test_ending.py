@@ -57,3 +57,14 @@ def test_it_has_the_three_words_and_where_the_rest_is() -> None:
 
 def test_markup_in_records_is_text() -> None:
     assert "[red]boom[/red]" in "\n".join(printed(CAMPAIGNS["nothing valid"]()))
+
+
+def test_uvloop_and_a_loop_of_the_user_are_compared_with_asyncio() -> None:
+    backends = ("threads", "callbacks", "async_await", "uvloop", "mine:Loop")
+    found = synthetic.analysed(
+        synthetic.campaign(backends=backends, workloads=("throughput", "c10k"), base="callbacks")
+    )
+    text = "\n".join(printed(found))
+    assert "\nuvloop against asyncio: " in text
+    assert "\nmine:Loop against asyncio: " in text
+    assert len(text.splitlines()) <= 25
