@@ -1,15 +1,11 @@
-"""The ledger: a Markdown page, a chart, lines on the terminal, a section of a campaign's report.
-
-The chart is then and now: the measured number divided by the number given, a row per number.
-"""
+"""The ledger: a Markdown page, lines on the terminal, a section of a campaign's report."""
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from math import inf, sqrt
+from math import inf
 from pathlib import Path
 from typing import Final
 
@@ -18,17 +14,13 @@ from rich.console import Console
 
 from bench import filesystem
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import AT_LEVEL, Spread
 from bench.claims import measure
 from bench.claims.verdict import (
-    PHRASES,
     TOPICS,
-    Claim,
     Evidence,
     Judged,
     Missing,
     Number,
-    Range,
     Verdict,
     bounds_words,
     judge,
@@ -36,23 +28,15 @@ from bench.claims.verdict import (
     of_campaign,
 )
 from bench.launch import RESULTS, shown
-from bench.report import charts, markup
-from bench.report import files as report_files
-from bench.report.charts import Design, Skip, designed
-from bench.report.page import Extension, Extra, Section
-from bench.show.figures import Estimate, Figure, Forest
-from bench.show.measured import TIMES
+from bench.report import markup
+from bench.report.page import Extension, Section
 from bench.show.table import MISSING
-from bench.show.words import commit_words, footer, machine_words
-from bench.text import significant
+from bench.show.words import commit_words, machine_words
 from crawlers.chapter import STEPS
 
 PAGE: Final = "claims.md"
 USUAL: Final = ("reference", "interpreters")
 """The default campaigns; the second has the trials of a claim about free threading."""
-
-CHART: Final = "then-and-now"
-TITLE: Final = "Well-known numbers, then and now"
 
 
 # --- numbers in words ----------------------------------------------------------------------
@@ -148,18 +132,12 @@ def usual() -> list[Path]:
 
 
 def write(folders: Sequence[Path], page: Path, console: Console) -> None:
-    """Judge every claim by these campaigns; write the page and the chart, and print the verdicts.
+    """Judge every claim by these campaigns; write the page, and print the verdicts.
 
-    The chart goes to the first campaign's charts. Raises :class:`bench.store.StoreError` if
-    records cannot be read or files not written.
+    Raises :class:`bench.store.StoreError` if records cannot be read or the page not written.
     """
     evidence = [Evidence.load(folder) for folder in folders]
     verdicts = judge(evidence)
-    if isinstance(drawing := design(verdicts), Design):
-        outdir = folders[0] / report_files.CHARTS
-        filesystem.make_folder(outdir)
-        analysis = evidence[0].analysis
-        charts.Sheet(outdir, analysis.backends, footer(analysis)).draw(drawing)
     filesystem.write_text(page, text(folders, page, evidence, verdicts))
     for verdict in verdicts:
         console.print(verdict.claim.title, markup=False)
@@ -172,11 +150,7 @@ def write(folders: Sequence[Path], page: Path, console: Console) -> None:
 def text(
     folders: Sequence[Path], page: Path, evidence: Sequence[Evidence], verdicts: Sequence[Verdict]
 ) -> str:
-    """The page, with the chart's address and the command that rebuilds it from the root."""
-    picture = None
-    if rows_of(verdicts):
-        file = folders[0] / report_files.CHARTS / f"{CHART}.svg"
-        picture = Path(os.path.relpath(file, page.parent)).as_posix()
+    """The page, with the command that rebuilds it from the root."""
     campaigns = [f"results/{folder.name}" for folder in folders]
     words = [] if list(folders) == usual() else campaigns
     out = [] if page.parent in folders else ["--out", str(shown(page))]
@@ -185,92 +159,26 @@ def text(
         PAGE,
         verdicts=verdicts,
         command=command,
-        picture=picture,
         interpreters=interpreters(verdicts),
         heads=[(one.analysis.campaign, one.measured[-1:]) for one in evidence],
         topics=TOPICS,
     )
 
 
-def extra(analysis: Analysis, folder: Path) -> Extra:
+def sections(analysis: Analysis, folder: Path) -> Sequence[Section]:
     """The verdicts of one campaign and of the experiments kept in its folder, if there are any."""
     verdicts = of_campaign(analysis, folder)
     if not verdicts:
-        return Extra()
+        return []
     body = rendered("section.html", claims=verdicts, interpreters=interpreters(verdicts))
     section = Section(
         anchor="claims",
         title="Well-known claims, then and now",
         body=Markup(body),  # nosec B704: the template escapes all text
     )
-    # A quick run is ten charts for a talk; the table is on its page all the same.
-    return Extra([section], [design(verdicts)] if analysis.campaign.profile != "quick" else [])
+    return [section]
 
 
 CLAIMS = Extension(
-    {measure.STUDY.file(Path()).name: "raw records of the experiments for the claims"}, extra
+    {measure.STUDY.file(Path()).name: "raw records of the experiments for the claims"}, sections
 )
-
-
-# --- the chart -----------------------------------------------------------------------------
-
-Compared = tuple[Claim, Judged, Range, Number]
-"""A reading with a number then, above 0, and a number now."""
-
-
-def rows_of(verdicts: Sequence[Verdict]) -> list[Compared]:
-    """The rows that can be drawn, in the order of the page.
-
-    Where the author's experiment gave a number, a claim has no other row.
-    """
-    rows = []
-    for verdict in verdicts:
-        known = [j for j in verdict.judged if isinstance(j.now, Number)]
-        authors = [j for j in known if j.reading.whose == "author"]
-        for judged in authors or known:
-            then, now = judged.reading.then, judged.now
-            if then and then[0] > 0 and isinstance(now, Number) and now.low > 0:
-                rows.append((verdict.claim, judged, then, now))
-    return rows
-
-
-def design(verdicts: Sequence[Verdict]) -> Design | Skip:
-    """Now divided by then, with the interval, and the verdict in words."""
-    rows = rows_of(verdicts)
-    if not rows:
-        return Skip(CHART, TITLE, "no claim has a number then and a number now")
-    estimates: dict[str, list[Estimate]] = {}
-    told: list[str] = []
-    for claim, judged, then, now in rows:
-        numbers = "–".join(f"{value:g}" for value in dict.fromkeys(then))
-        unit = judged.reading.unit.removesuffix(" the processor time")  # its claim says so
-        numbers = f"{numbers} → {significant(now.value, 3)} {unit}"
-        meant = judged.reading.meant.removeprefix("you measure ").removeprefix("it is ")
-        place = f"{claim.title}: {meant}" if len(claim.reading) > 1 else claim.title
-        of = sqrt(then[0] * then[1])
-        spread = Spread(now.value / of, now.low / of, now.high / of, 2)
-        verdict = PHRASES[judged.position].removesuffix(" here")
-        estimates[place] = [Estimate(spread, words=f"{numbers}: {verdict}")]
-        told.append(f"“{claim.sentence}” {numbers}, {judged.words}.")
-    figure = Figure(
-        name=CHART,
-        title=TITLE,
-        headline=tally(rows) if len(rows) > 1 else None,
-        subtitle="The number now, as a multiple of the number given (the middle of a range, the "
-        f"line), with its {AT_LEVEL} interval",
-        data=Forest({"now ÷ then": TIMES}, {}, estimates, at=1.0),
-        notes=(
-            "Where an author's experiment was run, other readings are on the page only. "
-            f"{interpreters(verdicts)}",
-        ),
-        told=f"Dot chart of claims, now over then. {' '.join(told)}",
-    )
-    return designed(figure)
-
-
-def tally(rows: Sequence[Compared]) -> str:
-    counts = Counter(judged.position for _, judged, _, _ in rows)
-    found = [
-        f"{counts[position]} {words}" for position, words in PHRASES.items() if counts[position]
-    ]
-    return f"{len(rows)} well-known numbers: {', '.join(found)}"

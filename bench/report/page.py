@@ -25,7 +25,7 @@ from bench.analysis.analysis import Analysis
 from bench.palette import PALETTES
 from bench.questions import answers, asked
 from bench.report import cite, ending, export, files, findings, markup, summary
-from bench.report.charts import Chart, Design, Skip, render_all
+from bench.report.charts import Chart, render_all
 from bench.report.charts.slide import UNIT
 from bench.show.table import Table
 from bench.show.words import footer
@@ -55,19 +55,11 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Extra:
-    """What one campaign's report gets in addition."""
-
-    sections: Sequence[Section] = ()
-    designs: Sequence[Design | Skip] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Extension:
     """What a room adds to any campaign's report."""
 
     records: Mapping[str, str]  # file beside the campaign's records -> what it holds
-    extra: Callable[[Analysis, Path], Extra]  # from a campaign and its folder
+    sections: Callable[[Analysis, Path], Sequence[Section]]  # from a campaign and its folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,8 +233,7 @@ def build(
     :class:`bench.errors.BenchError` when something cannot be written.
     """
     sha256 = cite.checksum(file)
-    extras = [extension.extra(analysis, file.parent) for extension in extensions]
-    sections = [section for extra in extras for section in extra.sections]
+    sections = [found for one in extensions for found in one.sections(analysis, file.parent)]
     beside = {name: what for one in extensions for name, what in one.records.items()}
     with TemporaryDirectory(prefix="c10k-") as narrow:
         try:
@@ -251,7 +242,6 @@ def build(
                 folder / files.CHARTS,
                 formats=("svg", "png", "pdf") if everything else ("svg", "png"),
                 dark=("svg", "png", "pdf") if everything else ("svg",),
-                further=[design for extra in extras for design in extra.designs],
                 narrow=Path(narrow),
             )
         except OSError as error:

@@ -44,7 +44,7 @@ TABLES = {"server.models.catalogue"}
 """What everybody may import: it names things, and imports nothing."""
 
 TWICE = """
-    Answer Asked Blocks Cell Columns Command Compared Comparison Data Extra Group Held Hop
+    Answer Asked Blocks Cell Columns Command Compared Comparison Data Group Held Hop
     Judged Kind Library Measured Member Memory Number Pages Point Position Program Row Rows
     Schedule Served Sides Spread Status Turn Turns Values Verdict _Reading
 """

@@ -7,7 +7,7 @@ drawing of its own makes a :class:`Design`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -154,19 +154,17 @@ def render_all(
     formats: Sequence[Format] = ("svg", "png"),
     dark: Sequence[Format] = ("svg",),
     only: Sequence[str] | None = None,
-    further: Iterable[Design | Skip] = (),
     narrow: Path | None = None,
 ) -> list[Chart]:
     """Draw every chart that the records have data for, into ``outdir``, in story order.
 
-    ``only`` names the charts to draw; ``further`` designs follow them. Drawings for a phone go to
-    ``narrow``. The same records give the
-    same SVG and PNG, to the byte.
+    ``only`` names the charts to draw. Drawings for a phone go to ``narrow``. The same records give
+    the same SVG and PNG, to the byte.
     """
     filesystem.make_folder(outdir)
     sheet = Sheet(outdir, analysis.backends, footer(analysis), formats, dark, narrow=narrow)
-    told = [design for name, design in story(analysis).items() if only is None or name in only]
-    return [sheet.draw(design) for design in (*told, *further)]
+    told = story(analysis).items()
+    return [sheet.draw(design) for name, design in told if only is None or name in only]
 
 
 def story(analysis: Analysis) -> dict[str, Design]:

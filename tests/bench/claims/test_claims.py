@@ -35,10 +35,8 @@ from bench.claims.verdict import (
 from bench.filesystem import FileError
 from bench.launch import ROOT
 from bench.plan.profiles import profile
-from bench.report.charts import Design
 from crawlers.chapter import STEPS
 from tests.bench import committed
-from tests.bench.report.looks import crowded
 from tests.bench.synthetic import analysed, campaign, kept, measured
 
 PAGE = ROOT / "docs" / "notebook" / "claims.md"
@@ -135,7 +133,6 @@ def test_without_data_nothing_is_judged_and_the_reason_says_what_to_run() -> Non
     assert {one.phrase for one in every} == {"not tested"}
     for one in every:
         assert "python -m bench" in one.words
-    assert not ledger.rows_of(verdicts)
 
 
 def test_a_campaign_answers_by_its_own_statistics() -> None:
@@ -236,27 +233,15 @@ def save(folder: Path, trials: list[schema.AnyRecord], runs: measure.Measured) -
     return folder
 
 
-def test_the_command_writes_page_and_chart_from_records_alone(
+def test_the_command_writes_its_page_from_records_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = measured({"awaiting.coroutine_turns": [0.0], "awaiting.task_turns": [2.0]})
     folder = save(tmp_path / "made-up", made(), lines)
     assert main(["study", "claims", str(folder)]) == 0
     page = (folder / ledger.PAGE).read_text()
-    assert "![Well-known numbers, then and now](charts/then-and-now.svg)" in page
     assert "| reproduced here |" in page
     assert "2 loop iterations" in capsys.readouterr().out
-    for name in ("then-and-now.svg", "then-and-now-dark.svg"):
-        assert (folder / "charts" / name).stat().st_size > 1000
-    assert "A thread costs 50k" in (folder / "charts" / "then-and-now.svg").read_text()
-
-
-def test_the_chart_shows_a_claim_by_the_experiment_of_its_author_where_there_is_one() -> None:
-    crawl = Evidence("crawl", analysed(made(backends=("callbacks", "async_await", "uvloop"))), [])
-    for values, whose in (([], "suite"), ([3.0, 3.1, 3.0, 3.1, 3.0], "author")):
-        crawl.measured = measured({"echo.uvloop_streams": values}) if values else []
-        ((_, row, _, _),) = ledger.rows_of([of(crawl, "uvloop-2-to-4-times")])
-        assert row.reading.whose == whose
 
 
 def test_a_campaign_shows_only_claims_that_something_was_measured_for(tmp_path: Path) -> None:
@@ -286,13 +271,6 @@ def test_bad_usage_is_one_line(arguments: list[str], capsys: pytest.CaptureFixtu
     assert "\n" not in printed
 
 
-def test_the_committed_chart_can_be_read_from_the_last_row() -> None:
-    """Its claims and their conditions were 8 pixels high on a slide."""
-    drawing = ledger.design(judge([committed.evidence(each) for each in ledger.usual()]))
-    assert isinstance(drawing, Design)
-    assert crowded(drawing, [], ["footer"]) == []
-
-
 def test_the_documented_ledger_is_what_the_committed_campaigns_say() -> None:
     """Rebuild with: python -m bench study claims --out docs/notebook/claims.md."""
     folders = ledger.usual()
@@ -313,7 +291,6 @@ def test_every_number_names_the_interpreter_that_it_was_measured_on() -> None:
         now = next(one.now for one in of(found, name).judged if isinstance(one.now, Number))
         assert now.python == python
         assert python in ledger.text([Path("made-up")], PAGE, [found], verdicts)
-        assert python in getattr(ledger.design(verdicts), "notes")[0]  # noqa: B009
 
 
 def test_the_chapter_is_told_by_its_steps_with_the_other_interpreter_beside() -> None:

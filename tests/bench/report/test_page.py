@@ -174,7 +174,6 @@ def test_the_page_shows_the_verdict_on_every_claim_that_was_tested(folder: Path)
             assert words in section
         for judged in each.judged:
             assert f"{ledger.now(judged)}</strong> {judged.words}" in section
-    assert 'id="chart-then-and-now"' not in text, "a quick run is ten charts"
 
 
 def test_the_short_answer_is_yes_or_says_why_not(folder: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from bench.filesystem import FileError
 from bench.palette import Theme
-from bench.report.charts import Design, Sheet, Skip, render_all
+from bench.report.charts import Sheet, Skip, render_all
 from bench.report.charts.look import Format, Look, style
 from tests.bench import synthetic
 from tests.bench.report.charts.campaigns import designs, made
@@ -55,14 +55,10 @@ def test_same_records_same_bytes(tmp_path: Path) -> None:
 def test_a_chart_from_elsewhere_is_drawn_like_all_others(tmp_path: Path) -> None:
     design = designs(made())["throughput"]
     elsewhere = dataclasses.replace(design, name="elsewhere")
-    further: list[Design | Skip] = [elsewhere, Skip("none", "Nothing", "no data")]
-    found = render_all(
-        *(synthetic.analysed(made()), tmp_path, ("svg",), ()), only=("cpu",), further=further
-    )
-    assert [chart.name for chart in found] == ["cpu", "elsewhere", "none"]
-    assert list(found[1].files.values()) == [tmp_path / "elsewhere.svg"]
+    sheet = Sheet(tmp_path, synthetic.MODELS, [], ("svg",), ())
+    assert list(sheet.draw(elsewhere).files.values()) == [tmp_path / "elsewhere.svg"]
     assert (tmp_path / "elsewhere.txt").read_text() == f"{design.alt}\n"
-    assert found[2].skipped == "no data"
+    assert sheet.draw(Skip("none", "Nothing", "no data")).skipped == "no data"
 
 
 def test_a_layout_holds_in_the_other_theme() -> None:
