@@ -45,8 +45,8 @@ TABLES = {"server.models.catalogue"}
 
 TWICE = """
     Answer Asked Blocks Cell Columns Command Compared Comparison Data Extra Group Held Hop
-    Judged Kind Library Load Measured Member Memory Number Pages Point Position Program Row Rows
-    Schedule Seen Served Serving Sides Spread Status Turn Turns Values Verdict _Reading
+    Judged Kind Library Measured Member Memory Number Pages Point Position Program Row Rows
+    Schedule Served Sides Spread Status Turn Turns Values Verdict _Reading
 """
 """Classes and types that still share their name with another one of bench. Take names out only."""
 

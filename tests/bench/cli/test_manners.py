@@ -155,7 +155,7 @@ def test_an_overloaded_machine_is_one_line(
         raise subprocess.TimeoutExpired("python", options["timeout"])
 
     monkeypatch.setattr(subprocess, "run", run)
-    assert main(["list", "--profile", "quick"]) == 2
+    assert main(["list", "--backends"]) == 2
     assert (
         "the backends did not load in 60 s: this machine is overloaded" in capsys.readouterr().err
     )

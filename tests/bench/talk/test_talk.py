@@ -87,7 +87,7 @@ def test_what_was_not_measured_is_left_out_with_the_reason(tmp_path: Path) -> No
     missing = {gap.kicker: gap.reason for gap in talk.material.gaps}
     assert set(missing) == {
         *("The connection", "The claim, tested", "The page, counted", "Too much"),
-        *("HTTPS", "As many as fit", "One line", "The chapter, today"),
+        *("HTTPS", "As many as fit", "One line"),
     }
     assert "--fleet" in missing["As many as fit"]
     assert "../costs" in missing["The page, counted"]
