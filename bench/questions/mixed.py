@@ -145,7 +145,7 @@ def answer(analysis: Analysis) -> Answer | None:
     mean, theory = key(MEAN, usual), key(THEORY, usual)
     others = [label for label in found.values if label not in MODELS]
     load = f"{100 * _load(trials, usual):.0f} % load"
-    middle = f"Medians beside work ({load}) are"
+    middle = f"Beside work ({load}) medians are"
     head = of_models(found, key(HALF, usual), middle, others)
     said = [
         f"{duration(found.median(label, theory))} for `{label}` "

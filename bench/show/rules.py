@@ -76,7 +76,9 @@ def contradiction(title: str, data: Data, about: str = "") -> str | None:
 
 def says_something(data: Data) -> bool:
     """Whether there are two values to compare, or a ratio."""
-    if isinstance(data, Bars) and any(panel.around is not None for panel in data.panels):
+    if isinstance(data, Bars) and any(
+        panel.around is not None or panel.unit.symbol == "×" for panel in data.panels
+    ):
         return True
     return any(len(group) > 1 for group in map(list, _groups(data))) or not isinstance(
         data, Bars | Lines | Forest
