@@ -52,7 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Fail early, in one line, for a profile or backend that does not exist."""
     draw_to_files()
     ours = config.option
-    wanted = ours.benchmark_compare is not None or ours.benchmark_histogram
+    wanted = ours.benchmark_compare or ours.benchmark_histogram
     ours.benchmark_quiet = not (ours.verbose > 0 or wanted)
     if ours.benchmark_histogram and find_spec("pygal") is None:
         wanted_by = "python -m pip install 'pytest-benchmark[histogram]'"

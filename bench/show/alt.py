@@ -42,7 +42,8 @@ KINDS: Final[dict[type, str]] = {
 def alt(title: str, data: Data) -> str:
     """``Bar chart: title. axis: threads 3 µs; callbacks 1 µs. Variants: …``."""
     panels = [(of, said) for of, said in _panels(data) if said]
-    return ". ".join([f"{KINDS[type(data)]}: {title}", *(_grouped(*each) for each in panels)]) + "."
+    kind = "Stacked bar chart" if isinstance(data, Bars) and data.parts else KINDS[type(data)]
+    return ". ".join([f"{kind}: {title}", *(_grouped(*each) for each in panels)]) + "."
 
 
 def labels_of(data: Data) -> set[str]:

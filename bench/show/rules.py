@@ -59,7 +59,8 @@ def contradiction(title: str, data: Data, about: str = "") -> str | None:
     said = SETTING.sub("", title)
     for found in VALUE.finditer(said):
         half = _canonical(found) - _canonical(found, 0.5)  # of its last digit
-        if not any(_close(_canonical(found), value, half) for value in values):
+        plain = float(found[1].replace(",", ""))  # where the axis alone has the unit
+        if not any(_close(_canonical(found), v, half) or _close(plain, v) for v in values):
             return f"no value of {found[0]}"
     ratios = [float(found[1]) for found in TIMES.finditer(said)]
     ratios += [
@@ -126,6 +127,7 @@ def _groups(data: Data) -> Iterator[Iterable[float]]:
             lines = [*plot.lines.values(), *plot.dotted.values(), *plot.dashed.values()]
             points = {(point.x, point.y.median) for line in lines for point in line}
             yield [_read(words(value), value) for _, value in points]
+            yield [x for x, _ in points]
     elif isinstance(data, Dots):
         for dots in data.panels:
             yield [dot.value for group in dots.groups for dot in group.dots if dot.value]
