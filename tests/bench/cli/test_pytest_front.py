@@ -168,7 +168,8 @@ def test_ctrl_c_draws_what_there_is(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "pytest", "bench", "--profile", "smoke", "--blocks", "30"),
-            *("-k", "throughput and 1", "--backends", "callbacks", "--results", str(tmp_path)),
+            *("-k", "throughput and 1", "--backends", "callbacks,generators"),
+            *("--results", str(tmp_path)),
         ],
         cwd=ROOT,
         env=small.environment(),
@@ -177,7 +178,7 @@ def test_ctrl_c_draws_what_there_is(tmp_path: Path) -> None:
         text=True,
     )
     try:
-        folder = small.wait_for_lines(tmp_path, 4)
+        folder = small.wait_for_lines(tmp_path, 6)
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=300)
     finally:

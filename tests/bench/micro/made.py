@@ -40,7 +40,9 @@ def made(
         for repeat, part in enumerate(found)
     ]
     for program, (status, reason) in (lost or {}).items():
-        every.append((program, 0, {"status": status, "reason": reason}))
+        # The round after those that count: one round has one sample.
+        round_ = len(parts.get(program, ()))
+        every.append((program, round_, {"status": status, "reason": reason}))
     return Run(
         head,
         [
