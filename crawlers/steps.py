@@ -279,12 +279,13 @@ def show_trace(pages: int, file: Path | None) -> int:
         for model in MODELS:
             module = import_module(f"crawlers.{model}")
             traces[model] = trace.trace(module, f"http://{site['listening']}/")
-            print(model)
-            for who, begun, ended, does, waits in traces[model]:
-                if who != "loop" or ended - begun > SHORT_MS:
-                    print(f"{begun:8.2f} ms  {who:<7} {does and f'{does}; '}{waits}")
-    if file is not None:
+    if file is not None:  # before the first line, after which a reader such as head may leave
         file.write_text(trace.svg(traces), "utf-8")
+    for model, turns in traces.items():
+        print(model)
+        for who, begun, ended, does, waits in turns:
+            if who != "loop" or ended - begun > SHORT_MS:
+                print(f"{begun:8.2f} ms  {who:<7} {does and f'{does}; '}{waits}")
     return 0
 
 

@@ -69,3 +69,18 @@ def test_terminal_and_drawing_have_the_four_models(
     assert texts.count("loop") == len(MODELS) - 1
     bars = [bar.attrib for bar in drawing.iter(f"{name}rect")][1:]
     assert all(80 <= float(bar["x"]) <= 982 - float(bar["width"]) for bar in bars)
+
+
+def test_a_reader_that_leaves_early_still_has_the_drawing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``--trace 5 --svg FILE | head`` wrote no file: the drawing came after the last line."""
+
+    def leave(*_: object) -> None:
+        raise BrokenPipeError
+
+    file = tmp_path / "trace.svg"
+    monkeypatch.setattr("builtins.print", leave)
+    with pytest.raises(BrokenPipeError):
+        steps.show_trace(5, file)
+    assert file.read_text().startswith("<svg")
