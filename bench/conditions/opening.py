@@ -85,14 +85,13 @@ class Opening(Condition):
         )
         return replace(command, schedule=schedule, recorder="slots")
 
-    def _part(self, sides: Sides) -> Steady | None:
-        return steady(self, sides.seconds("ended"), sides.seconds("service"))
-
     def rate(self, sides: Sides, rate: float) -> float | None:
-        return part.rate if (part := self._part(sides)) else None
+        part = steady(self, sides.seconds("ended"), sides.seconds("service"))
+        sides.parts["steady"] = part
+        return part.rate if part else None
 
     def seen(self, sides: Sides, rate: float) -> dict[str, Any]:
-        part = self._part(sides)
+        part: Steady | None = sides.parts["steady"]
         return {"service_time": encoded(part.service)} if part else {}
 
     def void(
@@ -105,7 +104,7 @@ class Opening(Condition):
 class Steady:
     """The part of a crawl with a paced start in which all its slots should be at work.
 
-    It begins when the start is over (:attr:`bench.plan.workloads.Opening.settled_s`), whether a
+    It begins when the start is over (:attr:`Opening.settled_s`), whether a
     backend has kept up with the start or not: what it has not opened by then is its own delay. It
     ends with the last start of an exchange, when the list has run out of pages. ``service`` are
     the times of exchanges that began in it.
