@@ -63,7 +63,5 @@ HANDSHAKE = mode("handshake", Tls(tickets=False), keep_alive=False, adds=(83.0, 
 TICKETS = mode("tickets", Tls(), keep_alive=False, adds=(83.0, 0.1))
 """``handshake`` is always a full one, ``tickets`` lets a client resume."""
 
-MODES = {way.name: way for way in (PLAIN, ENCRYPTED, NEW, HANDSHAKE, TICKETS)}
-
 OVER_TLS = Way(tls=Tls())
 """Of all trials of a point."""

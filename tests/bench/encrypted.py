@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench.conditions.ways import MODES
+from bench.conditions.ways import ENCRYPTED, HANDSHAKE, NEW, PLAIN, TICKETS
 from bench.questions import tls_pages
 from bench.schema import AnyRecord, Handshakes, Ledger, Status, TrialRecord
 from bench.sides.tls import Tls
@@ -119,7 +119,8 @@ def _shaken(trial: TrialRecord) -> TrialRecord:
     """With its handshakes as the server counted them; some backends resume sessions."""
     mode = str(trial.params["mode"])
     resumed = 490 if mode == "tickets" and ADDED[trial.label].resumes else 0
-    over = MODES[mode].tls
+    ways = (PLAIN, ENCRYPTED, NEW, HANDSHAKE, TICKETS)
+    over = next(way.tls for way in ways if way.name == mode)
     seen = Handshakes(full=500 - resumed, resumed=resumed, failed=0) if over else None
     assert isinstance(trial.ledger, Ledger)
     return trial.model_copy(
