@@ -514,7 +514,7 @@ def _held(
     fit = fits[label]
     if fit.user is None:
         return None
-    in_all = all(other.total is not None for other in fits.values())
+    in_all = stats.read_in_all(fits.values())
     before = [
         t.memory.before
         for t in stats.held_trials(records, over_tls=over_tls)[fit.label]

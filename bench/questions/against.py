@@ -117,18 +117,18 @@ def measured(analysis: Analysis) -> Against:
         },
     }
     floor = analysis.floor(CPU_PER_1000).log
-    in_all = all(fit.total is not None for fit in analysis.memory.values())
+    in_all = stats.read_in_all(analysis.memory.values())
     return Against({key: ratios for key, ratios in found.items() if ratios}, floor, in_all)
 
 
 def _held(fits: Mapping[str, MemoryFit], labels: Sequence[str]) -> dict[str, Ratio]:
     """Ratios of slopes; of user memory where not all of the kernel's was read."""
-    in_all = all(fit.total is not None for fit in fits.values())
+    in_all = stats.read_in_all(fits.values())
     read = {
         label: (value, *ends, fit.trials)
         for label, fit in fits.items()
-        if (value := fit.total if in_all else fit.user) is not None
-        and (ends := fit.interval if in_all else fit.user_interval) is not None
+        if (value := fit.compared(in_all=in_all)) is not None
+        and (ends := fit.compared_interval(in_all=in_all)) is not None
     }
     if ASYNCIO not in read:
         return {}

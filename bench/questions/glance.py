@@ -116,13 +116,12 @@ def glance(analysis: Analysis) -> Glance:
 
 def _held(fits: Mapping[str, MemoryFit]) -> tuple[str, dict[str, Spread]]:
     """What a connection is counted in, and how much of that: of user memory if that is all."""
-    in_all = all(fit.total is not None for fit in fits.values())
+    in_all = stats.read_in_all(fits.values())
     found = {}
     for label, fit in fits.items():
-        value = fit.total if in_all else fit.user
-        ends = fit.interval if in_all else fit.user_interval
+        value = fit.compared(in_all=in_all)
         if value is not None:
-            low, high = ends or (value, value)
+            low, high = fit.compared_interval(in_all=in_all) or (value, value)
             found[label] = Spread(value / KIB, low / KIB, high / KIB, fit.trials)
     return ("KiB" if in_all else "user KiB"), found
 

@@ -216,12 +216,9 @@ Rows = Sequence[MemoryFit | OverTls]
 
 
 def ranked(held: Iterable[MemoryFit | OverTls]) -> tuple[bool, Rows]:
-    """Whether all parts were read, and the rows by memory, the most first.
-
-    Where a part was not read, only user memory can be compared.
-    """
+    """Whether all parts were read, and the rows by memory, the most first."""
     rows = [row for row in held if row.user is not None]
-    in_all = all(row.total is not None for row in rows)
+    in_all = stats.read_in_all(rows)
     return in_all, sorted(rows, key=lambda row: -_compared(row, in_all))
 
 
@@ -467,7 +464,7 @@ def _up_to_10_000(
         # What one trial could not tell from nothing has no place on a logarithmic axis.
         spreads = {n: it for n, some in sorted(read.items()) if (it := stats.spread(some))}
         found = [Point(n, it) for n, it in spreads.items() if it.low > 0]
-        one = fit.total if in_all else fit.user
+        one = fit.compared(in_all=in_all)
         if len(found) > 1 and one is not None and fit.fitted:
             lines[fit.label] = found
             fitted = sorted({found[0].x, found[-1].x, MANY})

@@ -38,6 +38,7 @@ from bench.analysis.stats.memory import (
     holds,
     kib_each,
     memory_growth,
+    read_in_all,
     theil_sen,
 )
 from bench.analysis.stats.metrics import (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 from scipy import stats as sps
@@ -89,6 +89,21 @@ class PartFit:
     reason: str | None  # why there is no fit
 
 
+class Totalled(Protocol):
+    """What may have all parts of its memory read."""
+
+    @property
+    def total(self) -> float | None: ...
+
+
+def read_in_all(found: Iterable[Totalled]) -> bool:
+    """Whether all of these can be compared by all parts of the memory.
+
+    Where a part of one was not read, only the user memory of all can be.
+    """
+    return all(one.total is not None for one in found)
+
+
 @dataclass(frozen=True, slots=True)
 class MemoryFit:
     """A backend's memory by part, with the server's side of the sockets kept apart."""
@@ -128,6 +143,13 @@ class MemoryFit:
     @property
     def user(self) -> float | None:
         return self.each.get("user")
+
+    def compared(self, *, in_all: bool) -> float | None:
+        """Bytes per connection that are compared: of all parts, or of user memory alone."""
+        return self.total if in_all else self.user
+
+    def compared_interval(self, *, in_all: bool) -> tuple[float, float] | None:
+        return self.interval if in_all else self.user_interval
 
     @property
     def server_side(self) -> float | None:
