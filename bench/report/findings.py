@@ -34,12 +34,9 @@ def named(analysis: Analysis) -> dict[str, str]:
     found = {}
     for question, answer in answers(analysis):
         for name, (head, prose) in answer.said(question.NAME).items():
-            quoted = (
-                campaigns.beside(head, question.NAME, analysis.campaign.environment)
-                if head
-                else None
-            )
-            found[name] = paragraph(quoted, prose)
+            if head:
+                head = campaigns.beside(head, question.NAME, analysis.campaign.environment)
+            found[name] = paragraph(head, prose)
     return found
 
 
