@@ -87,13 +87,12 @@ def page(
     reader = markup.reader()
     named, campaign = findings.named(analysis), analysis.campaign
     colours = markup.Colours()
-    drawn = [chart for chart in charts if chart.files]
-    pictures = {one.name: markup.svg(one.name, one.alt, one.files, colours) for one in drawn}
+    pictures = {one.name: markup.svg(one.name, one.alt, one.files, colours) for one in charts}
     narrow = {
         one.name: [
             markup.svg(file.stem, one.alt, {"svg/light": file}, colours) for file in one.narrow
         ]
-        for one in drawn
+        for one in charts
     }
     first = shown_first([*pictures])
     return templates.get_template("page.html").render(
@@ -109,10 +108,9 @@ def page(
         pictures=pictures,
         narrow=narrow,
         folder=folder,
-        glance=next((each for each in drawn if each.name == GLANCE), None),
-        figures=[x for name in first for x in drawn if x.name == name and name != GLANCE],
-        aside=[each for each in drawn if each.name not in first],
-        skipped=[chart for chart in charts if chart.skipped],
+        glance=next((each for each in charts if each.name == GLANCE), None),
+        figures=[x for name in first for x in charts if x.name == name and name != GLANCE],
+        aside=[each for each in charts if each.name not in first],
         sections=sections,
         trusted=trusted(analysis),
         warnings=summary.warnings(analysis),

@@ -51,7 +51,8 @@ class Report:
         filesystem.make_folder(folder / CHARTS)
         sheet = Sheet(folder / CHARTS, self.backends, ())
         for design in self.designs:
-            sheet.draw(design)
+            if isinstance(design, Design):
+                sheet.draw(design)
         filesystem.write_text(folder / SUMMARY, self.summary())
         for table in self.tables:
             show(table, console)

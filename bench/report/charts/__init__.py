@@ -82,7 +82,7 @@ class Skip:
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart that was drawn, or skipped (then it has no files)."""
+    """A chart that was drawn."""
 
     name: str
     title: str  # the headline
@@ -90,7 +90,6 @@ class Chart:
     files: Mapping[str, Path]  # "svg/light" -> file
     said: tuple[str, ...] = ()  # its subtitle and notes
     narrow: Sequence[Path] = ()  # SVGs for a phone, light, without words that a page has
-    skipped: str | None = None
 
 
 @dataclass(frozen=True)
@@ -105,13 +104,11 @@ class Sheet:
     shape: Shape = "wide"
     narrow: Path | None = None  # where drawings for a phone go, if they are wanted
 
-    def draw(self, design: Design | Skip) -> Chart:
+    def draw(self, design: Design) -> Chart:
         """Draw one chart and write its alt text beside it.
 
         Every file is complete or as it was. Raises :class:`bench.filesystem.FileError`.
         """
-        if isinstance(design, Skip):
-            return Chart(design.name, design.title, "", {}, skipped=design.reason)
         filesystem.write_text(self.folder / f"{design.name}.txt", f"{design.alt}\n")
         files: dict[str, Path] = {}
         positions: Sequence[Position] | None = None

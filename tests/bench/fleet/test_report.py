@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -93,7 +94,7 @@ def test_everything_is_drawn_from_the_file(tmp_path: Path) -> None:
     assert "- refused: threads over TLS, 90,000 connections: no room" in text
 
 
-def test_memory_is_called_flat_only_if_it_is() -> None:
+def test_memory_is_called_flat_only_if_it_is(tmp_path: Path) -> None:
     flat = report.memory(fleet(trial("callbacks", 1000), trial("callbacks", 10**6)))
     steep = report.memory(fleet(trial("callbacks", 1000), trial("callbacks", 10**6, 2)))
     assert isinstance(flat, Design)
@@ -105,6 +106,9 @@ def test_memory_is_called_flat_only_if_it_is() -> None:
     assert "as much memory" not in steep.finding
     blind = report.memory(fleet(trial("callbacks", 1000, growth=Growth())))
     assert isinstance(blind, Skip)
+    whole = report.report(fleet(trial("callbacks", 1000)))
+    replace(whole, designs=[blind]).write(tmp_path, QUIET)
+    assert list((tmp_path / "charts").iterdir()) == [], "what has no data is not drawn"
 
 
 def test_plain_and_encrypted_connections_stay_apart(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from bench.filesystem import FileError
 from bench.palette import Theme
-from bench.report.charts import Sheet, Skip, render_all
+from bench.report.charts import Sheet, render_all
 from bench.report.charts.look import Format, Look, style
 from tests.bench import synthetic
 from tests.bench.report.charts.campaigns import designs, made
@@ -58,7 +58,6 @@ def test_a_chart_from_elsewhere_is_drawn_like_all_others(tmp_path: Path) -> None
     sheet = Sheet(tmp_path, synthetic.MODELS, [], ("svg",), ())
     assert list(sheet.draw(elsewhere).files.values()) == [tmp_path / "elsewhere.svg"]
     assert (tmp_path / "elsewhere.txt").read_text() == f"{design.alt}\n"
-    assert sheet.draw(Skip("none", "Nothing", "no data")).skipped == "no data"
 
 
 def test_a_layout_holds_in_the_other_theme() -> None:
