@@ -13,7 +13,7 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import CPU_PER_1000, PAGES_PER_S, Comparison, MemoryFit
+from bench.analysis.stats import AT_LEVEL, CPU_PER_1000, PAGES_PER_S, Comparison, MemoryFit
 from bench.analysis.stats.campaigns import FEWEST
 from bench.analysis.wording import both, change, interval
 from bench.plan.labels import Label
@@ -77,16 +77,18 @@ class Numbers:
         self.group = campaigns.group_of(analysis.campaign.environment)
 
     def over(self, key: str, own: str = MISSING) -> str:
-        """A number over the published campaigns, or its range where there is no interval.
+        """A number over the published campaigns, and in parentheses its interval or range.
 
         ``key`` is that of :mod:`bench.report.campaigns`; ``own`` is said where it has none.
         """
         found = self.group and self.group.numbers.get(key)
         if not found:
             return own
-        one = found.combined
-        ends = (one.value,) if one.predicted else (one.low, one.high)
-        return "–".join(dict.fromkeys(significant(end, 3) for end in ends))
+        value, *ends = (
+            significant(end, 3)
+            for end in (found.combined.value, found.combined.low, found.combined.high)
+        )
+        return f"{value} ({'–'.join(dict.fromkeys(ends))})"
 
     def idle(self, label: str) -> str:
         """KiB that an idle connection uses on plain HTTP, client's side."""
@@ -241,8 +243,10 @@ def table(numbers: Numbers) -> str:
     if numbers.group:
         about = (
             f"{numbers.group.size} of the profile `headlines` (`results/headlines`), "
-            f"{numbers.group.python}: their range, until there are {FEWEST}. Client's side; 100 "
-            "slots, 2 KB pages. `threads` run on both processors, and share one with the server; "
+            f"{numbers.group.python}; in parentheses {AT_LEVEL} for the next campaign, or the "
+            f"range where fewer than {FEWEST} read it or they lie too far apart. Client's side; "
+            "100 slots, 2 KB pages. `threads` run on both processors, and share one with the "
+            "server; "
             f"`{PINNED}` and all others run on one."
         )
     return "\n".join([*markdown_table(heads, rows, right=len(heads) - 1), "", about])
