@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
 import shlex
 import signal
-import socket
 import subprocess
 import sys
 import threading
 import time
-from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -27,36 +23,13 @@ from crawlers.conformance.scripted import Connection, ScriptedServer, html, ok, 
 from crawlers.frontier import Frontier
 from crawlers.terminal import forget_impossible_size
 from tests.crawlers.conftest import FixtureServer
+from tests.programs import inside, python
 
 pytestmark = pytest.mark.timeout(600)
 
 
-@dataclass(frozen=True)
-class Done:
-    """What a program came to."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-def run(*arguments: str) -> Done:
-    """Run the program in this process."""
-    out, err = io.StringIO(), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
-        try:
-            status = main(list(arguments))
-        except SystemExit as left:
-            status = int(left.code or 0)
-    return Done(status, out.getvalue(), err.getvalue())
-
-
-def start(*arguments: str) -> Done:
-    """Run ``python -m crawlers`` to its end."""
-    done = subprocess.run(
-        [sys.executable, "-m", "crawlers", *arguments], capture_output=True, text=True, timeout=300
-    )
-    return Done(done.returncode, done.stdout, done.stderr)
+run = partial(inside, main)
+"""Run the program in this process."""
 
 
 def test_list_names_every_backend() -> None:
@@ -177,95 +150,14 @@ def test_verbose_prints_each_url_as_it_comes(backend: str) -> None:
     assert crawler.returncode == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        ([], "name a backend and a URL"),
-        (["threads"], "name a backend and a URL"),
-        (["tread", "http://127.0.0.1/"], "no backend named 'tread': did you mean threads"),
-        (["xyz", "http://127.0.0.1/"], "no backend named 'xyz': python -m crawlers --list"),
-        (["json:loads", "http://127.0.0.1/"], "loop json:loads: TypeError: "),
-        (["builtins:dict", "http://127.0.0.1/"], "it makes no event loop of asyncio, but a dict"),
-        (["no_such:loop", "http://127.0.0.1/"], "(is its folder on PYTHONPATH?)"),
-        (["threads", "ftp://127.0.0.1/"], "not an http:// or https:// URL"),
-        (["threads", "https://127.0.0.1/", "--cafile", "/none"], "/none: No such file"),
-        (["threads", "https://127.0.0.1/", "--cafile", __file__], "not a file of PEM certificates"),
-        (["threads", "https:80"], "not a usable URL"),
-        (["threads", "http://"], "not a usable URL"),
-        (["threads", "http://127.0.0.1:99999/"], "not a usable URL"),
-        (["threads", "http://127.0.0.1/", "--concurrency", "0"], "must be at least 1"),
-        (["threads", "http://127.0.0.1/", "-c", "many"], "not a number"),
-        (["threads", "http://127.0.0.1/", "-c", "٣"], "not a number"),
-        (["threads", "http://127.0.0.1/", "--timeout", "９"], "not a number"),
-        (["threads", "http://127.0.0.1/", "-c", "99999999"], "raise the limit"),
-        (["threads", "http://127.0.0.1/", "--exclude", "("], "not a regular expression"),
-        (["threads", "http://127.0.0.1/", "--timeout", "0"], "must be at least"),
-        (["threads", "http://127.0.0.1/", "--nonsense"], "--nonsense"),
-        (["threads", "http://127.0.0.1/", "--timeout", "1e300"], "must be at most 1000000"),
-        (["threads", "http://127.0.0.1/", "--delay", "1e300"], "must be at most 1000000"),
-        (["threads", "http://127.0.0.1/", "--deadline", "inf"], "must be at most 1000000"),
-        (["threads", "http://127.0.0.1/", "--deadline", "nan"], "must be at most 1000000, not nan"),
-        (["threads", "http://127.0.0.1/", "--deadline", "-1"], "must be at least 0.001, not -1"),
-        (["threads", "http://127.0.0.1/", "--deadline", "0"], "must be at least 0.001, not 0"),
-        (["threads", "http://127.0.0.1/", "--max-tries", "9" * 400], "must be at most"),
-        (["threads", "http://127.0.0.1/", "-c", "9" * 5000], "not a number"),
-        (["threads", "javascript:1"], "not an http:// or https:// URL"),
-        (["threads", "mailto:a@b"], "not an http:// or https:// URL"),
-        (["threads", "data:1"], "not an http:// or https:// URL"),
-        (["threads", "\x1b[31mred"], "not a usable URL"),
-        (["threads", "http://192.0.2.1/"], "not on this machine; add --any-host"),
-        (["callbacks_select", "http://127.0.0.1/", "-c", "1024"], "select cannot wait"),
-        *(
-            (["threads", url], "")
-            for url in (
-                "",
-                " ",
-                "http://",
-                "//",
-                "/",
-                "http:///",
-                ":80",
-                "a b",
-                "http://[::1",
-                "\0",
-                "http:",
-                "http:80",
-                "https:/127.0.0.1/",  # were hosts of that name
-                "ftp://127.0.0.1/",
-                "javascript://127.0.0.1/",
-                "data:,x",
-                "http://\ud800/",
-                "x" * 100_000 + ":1:1",
-            )
-        ),
-    ],
-)
-def test_bad_usage_is_one_line_and_exit_status_2(
-    arguments: list[str], says: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[str] = []
-    real = socket.getaddrinfo
-
-    def looked_up(host: str, *more: Any, **settings: Any) -> object:
-        asked.append(host)
-        return real(host, *more, **settings)
-
-    monkeypatch.setattr(socket, "getaddrinfo", looked_up)
-    done = run(*arguments)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert len(done.stderr.splitlines()) == 1
-    assert says in done.stderr
-    assert done.stderr.rstrip("\n").isprintable()
-    assert set(asked) <= {"127.0.0.1", "192.0.2.1"}, "a scheme is not a host"
-
-
 def test_conformance_leaves_the_shared_folder_of_pytest_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Runs side by side that tidy it up at once fail with "Directory not empty"."""
     monkeypatch.setenv("PYTEST_DEBUG_TEMPROOT", str(tmp_path))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    done = start("conformance", "callbacks", "-q", "-k", "more_slots and tls", "-m", "")
+    only = ("-q", "-k", "more_slots and tls", "-m", "")
+    done = python("-m", "crawlers", "conformance", "callbacks", *only)
     assert done.returncode == 0, done.stdout
     assert "1 passed" in done.stdout
     assert list(tmp_path.iterdir()) == []
@@ -273,7 +165,8 @@ def test_conformance_leaves_the_shared_folder_of_pytest_alone(
 
 @pytest.mark.slow  # collecting the suite for all of them takes seconds
 def test_conformance_of_all_is_of_every_backend() -> None:
-    done = start("conformance", "all", "--collect-only", "-q", "-k", "many_small or of_its_own")
+    only = ("--collect-only", "-q", "-k", "many_small or of_its_own")
+    done = python("-m", "crawlers", "conformance", "all", *only)
     assert set(re.findall(r"\[(\w+?)(?:-plain|-tls)?\]", done.stdout)) == set(registry.names()), (
         done.stderr
     )
@@ -347,13 +240,7 @@ def test_output_that_nobody_can_read_is_no_traceback(
 
 
 def test_an_encoding_without_our_characters_is_no_traceback(tree: FixtureServer) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "crawlers", "callbacks", tree.url],
-        env=os.environ | {"PYTHONIOENCODING": "ascii"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    done = python("-m", "crawlers", "callbacks", tree.url, env={"PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0, done.stderr
     assert "500 ? 200" in done.stdout
 
@@ -363,19 +250,11 @@ def test_no_file_of_the_current_folder_is_executed(tmp_path: Path, tree: Fixture
     for name in ("crawlers", "socket", "rich", "pytest"):
         (tmp_path / f"{name}.py").write_text(f"raise SystemExit('executed {name}.py')")
     start = "import sys; from crawlers.__main__ import main; sys.exit(main(sys.argv[1:]))"
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
     for arguments in (
         ("processes", tree.url, "--json"),
         ("conformance", "processes", "-q", "-k", "more_slots", "-m", "not slow"),
     ):
-        done = subprocess.run(
-            [sys.executable, "-P", "-c", start, *arguments],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
+        done = python("-P", "-c", start, *arguments, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)})
         assert done.returncode == 0, done.stdout + done.stderr
         assert "executed" not in done.stdout + done.stderr
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -27,6 +26,7 @@ from crawlers.summary import as_json
 from crawlers.variants.settings import SETTINGS
 from tests.crawlers.backends import USUAL, crawl, each, load
 from tests.crawlers.conftest import FixtureServer
+from tests.programs import python
 
 NAMES = [name for name in OURS if name not in registry.MODELS]
 
@@ -75,9 +75,7 @@ thread = threading.Thread(target=deep, args=(60,))
 thread.start()
 thread.join()
 """
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
-    )
+    done = python("-c", script)
     assert (done.stdout.strip(), done.returncode) == ("100", 0), done.stderr
 
 
@@ -94,7 +92,7 @@ def test_no_backend_changes_the_private_parts_of_asyncio(name: str) -> None:
         script = (
             f"{first}from asyncio.selector_events import _SelectorTransport as transport; {look}"
         )
-        shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+        shown = python("-c", script)
         assert shown.returncode == 0, shown.stderr
         found.append(shown.stdout)
     assert found[0] == found[1]
@@ -108,8 +106,8 @@ def test_names_and_descriptions_import_no_library() -> None:
         "print([m for m in sys.modules if m.startswith('crawlers.variants')"
         " or m in ('asyncio', 'uvloop', 'trio', 'gevent', 'aiohttp', 'twisted')])"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
-    assert done.stdout.strip() == b"[]"
+    done = python("-c", script)
+    assert (done.stdout.strip(), done.stderr) == ("[]", "")
 
 
 def test_known_differences_name_real_tests() -> None:
@@ -197,8 +195,7 @@ def test_a_full_crawl_equals_the_digest_and_the_ledger(
     slots, keep_alive = job
     tree.control("/reset", {})
     if registry.about(name).alone:
-        command = [sys.executable, "-m", "crawlers", name, tree.url, "--json", "-c", str(slots)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        done = python("-m", "crawlers", name, tree.url, "--json", "-c", str(slots))
         if "pip install" in done.stderr:
             pytest.skip(done.stderr.strip())
         found: dict[str, Any] = json.loads(done.stdout)
