@@ -22,8 +22,8 @@ from crawlers.__main__ import main
 from crawlers.conformance.scripted import Connection, ScriptedServer, html, ok, page, redirect
 from crawlers.frontier import Frontier
 from crawlers.terminal import forget_impossible_size
-from tests.crawlers.conftest import FixtureServer
 from tests.programs import inside, python
+from tests.server.fixture_server import Running, running
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -39,7 +39,7 @@ def test_list_names_every_backend() -> None:
     assert json.loads(run("--list", "--json").stdout).keys() == set(registry.names())
 
 
-def test_json_is_one_object_with_all_that_was_promised(tree: FixtureServer) -> None:
+def test_json_is_one_object_with_all_that_was_promised(tree: Running) -> None:
     done = run("callbacks", tree.url, "--json", "--concurrency", "20")
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -47,17 +47,17 @@ def test_json_is_one_object_with_all_that_was_promised(tree: FixtureServer) -> N
     assert found["backend"] == "callbacks"
     assert found["root"] == tree.url
     assert found["pages"] == 500
-    assert found["digest"] == tree.digest
+    assert found["digest"] == tree.ready["digest"]
     assert found["concurrency"] == 20
     assert found["errors"] == {}
     assert found["statuses"]["200"] == 500
-    assert found["bytes"] == tree.hello["bytes"]
+    assert found["bytes"] == tree.ready["bytes"]
     assert found["elapsed_s"] > 0
     assert found["pages_per_s"] > 0
     assert found["redirects"] > 0
 
 
-def test_summary_and_urls(tree: FixtureServer) -> None:
+def test_summary_and_urls(tree: Running) -> None:
     done = run("callbacks", tree.url, "--urls")
     assert done.returncode == 0
     lines = done.stdout.splitlines()
@@ -67,14 +67,14 @@ def test_summary_and_urls(tree: FixtureServer) -> None:
     assert "\x1b" not in done.stdout, "no colour where nobody looks"
 
 
-def test_a_limit_is_reported(tree: FixtureServer) -> None:
+def test_a_limit_is_reported(tree: Running) -> None:
     summary = run("callbacks", tree.url, "--max-pages", "20").stdout
     assert re.search(r"stopped +max_pages; [\d,]+ links led further", summary)
     found = json.loads(run("callbacks", tree.url, "--max-depth", "1", "--json").stdout)
     assert found["stopped"] == "max_depth"
 
 
-def test_quiet_and_verbose(tree: FixtureServer) -> None:
+def test_quiet_and_verbose(tree: Running) -> None:
     assert run("threads", tree.url, "-q").stdout == ""
     usual = Frontier.settle
     failed = run("threads", tree.url, "-v").stdout
@@ -180,9 +180,7 @@ def test_conformance_of_all_is_of_every_backend() -> None:
         ("TREE/nothing-here", "answered 404"),
     ],
 )
-def test_a_root_that_cannot_be_fetched_is_exit_status_1(
-    url: str, says: str, tree: FixtureServer
-) -> None:
+def test_a_root_that_cannot_be_fetched_is_exit_status_1(url: str, says: str, tree: Running) -> None:
     """It does not hide a good one."""
     bad = url.replace("TREE/", tree.url)
     done = run("threads", tree.url, bad, "--max-tries", "1", "--json")
@@ -196,22 +194,19 @@ def test_a_root_that_cannot_be_fetched_is_exit_status_1(
 @pytest.mark.parametrize(
     ("name", "number"), [("threads", signal.SIGINT), ("callbacks", signal.SIGHUP)]
 )
-def test_an_interrupt_still_reports(
-    name: str, number: signal.Signals, start_server: type[FixtureServer]
-) -> None:
-    server = start_server("--site", "tree:1000:6:2048", "--delay", "fixed:50")
-    crawler = subprocess.Popen(
-        [sys.executable, "-m", "crawlers", name, server.url, "--json", "-c", "2"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    while server.control("/ledger?summary=1")["total"] < 5:
-        assert crawler.poll() is None
-        time.sleep(0.05)
-    crawler.send_signal(number)
-    out, err = crawler.communicate(timeout=300)
-    server.stop()
+def test_an_interrupt_still_reports(name: str, number: signal.Signals) -> None:
+    with running("--site", "tree:1000:6:2048", "--delay", "fixed:50") as server:
+        crawler = subprocess.Popen(
+            [sys.executable, "-m", "crawlers", name, server.url, "--json", "-c", "2"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        while server.call("/ledger?summary=1")["total"] < 5:
+            assert crawler.poll() is None
+            time.sleep(0.05)
+        crawler.send_signal(number)
+        out, err = crawler.communicate(timeout=300)
     assert crawler.returncode == 130
     assert "Traceback" not in err
     found = json.loads(out)
@@ -221,9 +216,7 @@ def test_an_interrupt_still_reports(
 
 
 @pytest.mark.parametrize("options", [["-vv"], ["--json"]], ids=" ".join)
-def test_output_that_nobody_can_read_is_no_traceback(
-    options: list[str], tree: FixtureServer
-) -> None:
+def test_output_that_nobody_can_read_is_no_traceback(options: list[str], tree: Running) -> None:
     """A pager that has seen enough, a full disk, and no standard output or error at all."""
     command = [sys.executable, "-m", "crawlers", "callbacks", tree.url, *options]
     line = shlex.join(command)
@@ -239,13 +232,13 @@ def test_output_that_nobody_can_read_is_no_traceback(
         assert says in done.stderr
 
 
-def test_an_encoding_without_our_characters_is_no_traceback(tree: FixtureServer) -> None:
+def test_an_encoding_without_our_characters_is_no_traceback(tree: Running) -> None:
     done = python("-m", "crawlers", "callbacks", tree.url, env={"PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0, done.stderr
     assert "500 ? 200" in done.stdout
 
 
-def test_no_file_of_the_current_folder_is_executed(tmp_path: Path, tree: FixtureServer) -> None:
+def test_no_file_of_the_current_folder_is_executed(tmp_path: Path, tree: Running) -> None:
     """A crawlers.py there was taken for the package by the children of processes."""
     for name in ("crawlers", "socket", "rich", "pytest"):
         (tmp_path / f"{name}.py").write_text(f"raise SystemExit('executed {name}.py')")

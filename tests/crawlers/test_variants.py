@@ -25,8 +25,8 @@ from crawlers.registry import BackendError
 from crawlers.summary import as_json
 from crawlers.variants.settings import SETTINGS
 from tests.crawlers.backends import USUAL, crawl, each, load
-from tests.crawlers.conftest import FixtureServer
 from tests.programs import python
+from tests.server.fixture_server import Running
 
 NAMES = [name for name in OURS if name not in registry.MODELS]
 
@@ -37,7 +37,7 @@ def test_every_variant_has_its_file_and_every_file_its_variant() -> None:
     assert files == {OURS[name].module for name in NAMES}
 
 
-def test_a_loop_of_anybody_is_a_backend(tree: FixtureServer) -> None:
+def test_a_loop_of_anybody_is_a_backend(tree: Running) -> None:
     """Without a distribution: async_await on what a function makes."""
     name = "asyncio:SelectorEventLoop"
     report = crawl(name, tree.url)
@@ -189,11 +189,11 @@ CRAWLS = [
 
 @pytest.mark.parametrize(("name", "job"), CRAWLS)
 def test_a_full_crawl_equals_the_digest_and_the_ledger(
-    name: str, job: tuple[int, bool], tree: FixtureServer
+    name: str, job: tuple[int, bool], tree: Running
 ) -> None:
     """Every variant fetches what the models fetch, over no more connections than slots."""
     slots, keep_alive = job
-    tree.control("/reset", {})
+    tree.call("/reset", {})
     if registry.about(name).alone:
         done = python("-m", "crawlers", name, tree.url, "--json", "-c", str(slots))
         if "pip install" in done.stderr:
@@ -201,16 +201,16 @@ def test_a_full_crawl_equals_the_digest_and_the_ledger(
         found: dict[str, Any] = json.loads(done.stdout)
     else:
         found = as_json(crawl(name, tree.url, slots=slots, keep_alive=keep_alive))
-    ledger = tree.control("/ledger")
+    ledger = tree.call("/ledger")
     assert (found["backend"], found["concurrency"]) == (name, slots)
     assert found["mechanism"]
-    assert found["digest"] == tree.digest
+    assert found["digest"] == tree.ready["digest"]
     assert found["errors"] == {}
-    assert found["pages"] == tree.hello["pages"] == 500
+    assert found["pages"] == tree.ready["pages"] == 500
     assert found["redirects"] > 0
     assert found["statuses"]["404"] > 0
     assert ledger["repeated"] == 0
-    assert ledger["total"] == tree.hello["urls"]
+    assert ledger["total"] == tree.ready["urls"]
     assert ledger["peak_in_flight"] <= slots
     opened = ledger["connections_opened"]
     if keep_alive:
