@@ -196,11 +196,6 @@ class Lock:
         """KiB that an idle connection uses on plain HTTP, client's side."""
         return f"{_in_all(self.analysis.memory[Label(label, interpreter).backend]) / KIB:.1f}"
 
-    def page(self, label: str, interpreter: str) -> str:
-        """Microseconds of processor time per crawled page, the median of the trials."""
-        backend = Label(label, interpreter).backend
-        return significant(_middle(self.analysis, backend, "throughput-100", CPU_PER_1000), 3)
-
     def change(self, label: str) -> str:
         """Processor time per crawled page without the lock. Raises :class:`NotShownError`."""
         return quoted(self._compared[Label(label, self.free).backend])
