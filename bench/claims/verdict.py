@@ -345,7 +345,7 @@ def load_all(folder: Path = SENTENCES) -> list[Claim]:
 def counted(figure: str, unit: str) -> str:
     """A number and its unit, which is written for many: ``1 handler per fetch``."""
     if figure == "1" and not unit.startswith(("times", "%")):
-        unit = re.sub(r"(\w{3})s\b", r"\1", unit, count=1)
+        unit = re.sub(r"^((?:\w+ )?\w{3,})s\b", r"\1", unit)
     return f"{figure} {unit}"
 
 

@@ -319,6 +319,7 @@ def test_the_chapter_is_told_by_its_steps_with_the_other_interpreter_beside() ->
         ("1", "handlers per fetch", "1 handler per fetch"),
         ("1", "loop iterations", "1 loop iteration"),
         ("1", "times the speed", "1 times the speed"),
+        ("1", "instruction, where it stays,", "1 instruction, where it stays,"),
         ("1", "% of runs fail", "1 % of runs fail"),
         ("0", "callers left", "0 callers left"),
     ],
