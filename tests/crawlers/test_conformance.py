@@ -157,12 +157,11 @@ def third_party(folder: Path, name: str, code: str, *options: str) -> Done:
 @pytest.mark.slow
 def test_the_backend_of_the_documentation_is_conformant(tmp_path: Path) -> None:
     """docs/adding-a-backend.md: its distribution, found by its entry point."""
-    text = (ROOT / "docs" / "adding-a-backend.md").read_text()
-    (toml,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
-    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    points = tomllib.loads(toml)["project"]["entry-points"]["crawlers.backends"]
+    example = ROOT / "docs" / "examples" / "futures"
+    project = tomllib.loads((example / "pyproject.toml").read_text())["project"]
+    points = project["entry-points"]["crawlers.backends"]
     assert points == {"futures": "c10k_futures:BACKEND"}
-    done = third_party(tmp_path, "futures", code)
+    done = third_party(tmp_path, "futures", (example / "c10k_futures.py").read_text())
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"(?m)^\d+ passed, \d+ skipped in ", done.stdout), (
         "more than TLS was skipped, or a test was expected to fail"
