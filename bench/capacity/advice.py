@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from bench.analysis import stats
+from bench.analysis.stats.comparisons import Blocks
 from bench.analysis.stats.ratios import MARGINS
 from bench.capacity import model
 from bench.capacity.model import Backend, Costs, Limit, Need
@@ -110,8 +111,7 @@ def weigh(costs: Costs, backend: Backend, need: Need) -> Row:
         limit=limit,
     )
     row = _with_memory(_with_queue(row, backend, need), backend, need)
-    beyond = [] if costs.serving else _beyond(backend, need, row)
-    return replace(row, notes=(*row.notes, *beyond))
+    return replace(row, notes=(*row.notes, *_beyond(backend, need, row)))
 
 
 def _with_queue(row: Row, backend: Backend, need: Need) -> Row:
@@ -161,9 +161,6 @@ def _beyond(backend: Backend, need: Need, row: Row) -> list[str]:
 
 # --- all rows ----------------------------------------------------------------------------
 
-Blocks = Mapping[int, float]
-"""Block -> microseconds of a page, everything added."""
-
 
 def grouped(costs: Costs, need: Need, rows: Sequence[Row]) -> list[Row]:
     """The rows by what a page takes, then by memory within what cannot be told apart.
@@ -202,6 +199,7 @@ def apart(costs: Costs, one: Row, other: Row, need: Need) -> bool:
 
 
 def _blocks(backend: Backend, need: Need, in_flight: float) -> Blocks:
+    # Microseconds of a page in each block, everything added.
     scale = model.factor_at(backend.factors, in_flight) * backend.alone
     added = model.added_us(backend, need) or 0.0
     return {block: value * scale + added for block, value in backend.blocks.items()}

@@ -26,12 +26,11 @@ from bench.analysis.stats.records import number_param, widest_point
 from bench.machine.doctor import SPARE_MAPS
 from bench.plan.participants import SPREADING
 from bench.plan.workloads import mean_delay_s
-from bench.questions import churn, hold, serve, tls_pages
-from bench.questions.served import BARE
+from bench.questions import churn, tls_pages
 from bench.schema import TrialRecord
 from bench.show.measured import Measured
 from bench.store import Records
-from bench.text import KIB, MIB, count
+from bench.text import count
 from crawlers.catalogue import HANDED_OVER
 
 # --- costs, all of which can be written as JSON ------------------------------------------------
@@ -101,7 +100,6 @@ class Costs:
     longest_delay_ms: float
     processors: int  # the most that one backend was spread over
     backends: Sequence[Backend] = ()
-    serving: bool = False  # of servers: a page is a request that they answer
 
     def of(self, name: str) -> Backend:
         return next(each for each in self.backends if each.name == name)
@@ -238,21 +236,6 @@ Pages = Mapping[tuple[str, str], Mapping[int, float]]
 """(point, label) -> block -> microseconds of processor time per page."""
 
 
-def head(analysis: Analysis) -> Costs:
-    """What is the same for clients and servers: the campaign, and what it cannot tell apart."""
-    environment = analysis.campaign.environment
-    return Costs(
-        campaign=analysis.campaign.campaign,
-        machine=f"{environment.cpu_model or environment.machine}, {environment.python}",
-        point=None,
-        slots=REFERENCE_SLOTS,
-        floor=0.0,
-        files=limits_of(analysis).get("nofile_hard"),
-        longest_delay_ms=0.0,
-        processors=1,
-    )
-
-
 def costs(analysis: Analysis) -> Costs | None:
     """The costs that a campaign measured; None where it compared interpreters, or no backends."""
     if analysis.campaign.interpreters or not analysis.labels:
@@ -266,51 +249,18 @@ def costs(analysis: Analysis) -> Costs | None:
     floor = analysis.floor(CPU_PER_1000).log
     backends = [_backend(analysis, label, point, pages) for label in analysis.labels]
     spread = [t.pinning.get("client") for t in records.trials if t.backend in SPREADING]
-    return replace(
-        head(analysis),
+    environment = analysis.campaign.environment
+    return Costs(
+        campaign=analysis.campaign.campaign,
+        machine=f"{environment.cpu_model or environment.machine}, {environment.python}",
         point=point if at_point else None,
         slots=int((sample and number_param(sample, "slots")) or REFERENCE_SLOTS),
         floor=floor or 0.0,
+        files=limits_of(analysis).get("nofile_hard"),
         longest_delay_ms=max((1000 * delay_of(t) for t in records.trials), default=0.0),
         processors=max((len(cores) for cores in spread if isinstance(cores, list)), default=1),
         backends=_alone(analysis, backends),
     )
-
-
-def costs_of_servers(analysis: Analysis) -> Costs | None:
-    """The costs of a server that a campaign measured; None where it measured none.
-
-    There is no delay and no queue of connections in it: a server has as much to do as its clients
-    ask. What encrypting costs its processor was not measured, so TLS counts in memory alone.
-    """
-    asked, held = serve.measured(analysis), hold.measured(analysis)
-
-    def memory(name: str, key: str) -> Held | None:
-        each, program = held.spread(name, key), held.spread(name, "program")
-        if each is None or program is None:
-            return None
-        return Held(each.median * KIB, 0.0, program.median * MIB, 0.0, sys.maxsize)
-
-    names = [name for name in asked.with_(serve.MAIN, asked.values) if name != BARE]
-    backends = [
-        Backend(
-            name=name,
-            in_turn=True,
-            most=math.inf,
-            why_most="",
-            no_tls=None,
-            page=asked.median(name, serve.MAIN),
-            blocks=asked.values[name][serve.MAIN],
-            factors=[(REFERENCE_SLOTS, 1.0)],
-            extra=Extra(tls=0.0, tls_of=name),
-            plain=memory(name, hold.PLAIN),
-            encrypted=memory(name, hold.TLS),
-        )
-        for name in names
-    ]
-    if not backends:
-        return None
-    return replace(head(analysis), backends=backends, serving=True)
 
 
 def limits_of(analysis: Analysis) -> dict[str, int]:

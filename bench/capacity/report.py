@@ -17,18 +17,7 @@ from bench.machine.doctor import SPARE_DESCRIPTORS
 from bench.report import tables
 from bench.show.table import MISSING, Column, Table, name
 from bench.text import capital, count, duration, listing, plural, significant, size_words
-from crawlers.registry import MODELS
-
-PEOPLE: Final = (
-    *MODELS,
-    "uvloop",
-    "trio",
-    "gevent",
-    "aiohttp",
-    "httpx",
-    "requests",
-)
-"""What people choose between; all others are shown if they are asked for."""
+from crawlers.registry import PEOPLE
 
 WIDTH: Final = 80
 LIGHT: Final = 0.1
@@ -38,10 +27,6 @@ COLUMNS: Final = (
     name("backend"),
     *(Column(title) for title in ("group", "processors", "processes", "memory", "page")),
 )
-
-
-CLIENT: Final = "client that fetches pages of 2 KB and follows their links"
-SERVER: Final = "server that answers requests for 2 KB, its own side alone"
 
 
 def _cells(row: Row) -> list[str]:
@@ -80,8 +65,8 @@ def show(advice: Advice, costs: Costs, console: Console) -> None:
         console.print(Text.assemble(("• ", "dim"), line))
     console.print(
         Text(
-            f"From campaign {advice.campaign}: {advice.machine}. These are costs of a "
-            f"{SERVER if costs.serving else CLIENT}: see docs/advice.md.",
+            f"From campaign {advice.campaign}: {advice.machine}. These are costs of a client that "
+            "fetches pages of 2 KB and follows their links: see docs/advice.md.",
             "dim",
         )
     )
@@ -136,8 +121,6 @@ def _left(rows: Sequence[Row]) -> Iterator[str]:
 def remarks(costs: Costs, advice: Advice) -> Iterator[str]:
     """What of the need is beyond what was measured, for every row."""
     need = advice.need
-    if costs.serving and need.tls:
-        yield "What TLS costs a server’s processor was not measured: it counts in memory alone."
     if need.delay_s and 1e3 * need.delay_s >= BEYOND * costs.longest_delay_ms:
         delays = duration(1e3 * need.delay_s), duration(costs.longest_delay_ms)
         yield f"The delay is {delays[0]}, measured up to {delays[1]}."
