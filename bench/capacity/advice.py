@@ -24,7 +24,7 @@ BEYOND: Final = 1.05
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class AdviceRow:
     """One backend for one need; what is not known is None, and ``notes`` say why."""
 
     name: str
@@ -59,10 +59,10 @@ class Advice:
     campaign: str
     machine: str
     need: Need
-    rows: Sequence[Row]
+    rows: Sequence[AdviceRow]
 
     @property
-    def able(self) -> list[Row]:
+    def able(self) -> list[AdviceRow]:
         return [row for row in self.rows if row.can == "yes"]
 
 
@@ -73,13 +73,15 @@ def advise(costs: Costs, need: Need) -> Advice:
     return Advice(costs.campaign, costs.machine, need, [*able, *rest])
 
 
-def weigh(costs: Costs, backend: Backend, need: Need) -> Row:
+def weigh(costs: Costs, backend: Backend, need: Need) -> AdviceRow:
     if need.tls and backend.no_tls:
-        return Row(backend.name, "no", f"It refuses TLS: {backend.no_tls}.")
+        return AdviceRow(backend.name, "no", f"It refuses TLS: {backend.no_tls}.")
     if backend.most < need.connections:
-        return Row(backend.name, "no", backend.why_most)
+        return AdviceRow(backend.name, "no", backend.why_most)
     if backend.page is None:
-        return Row(backend.name, "left out", "What a page costs was not measured often enough.")
+        return AdviceRow(
+            backend.name, "left out", "What a page costs was not measured often enough."
+        )
     added = model.added_us(backend, need)
     if added is None:
         further = [
@@ -87,7 +89,7 @@ def weigh(costs: Costs, backend: Backend, need: Need) -> Row:
             *(["opening"] if need.pages_per_connection else []),
         ]
         what = listing(further).replace("opening", "opening a connection")
-        return Row(backend.name, "left out", f"What {what} adds to a page was not measured.")
+        return AdviceRow(backend.name, "left out", f"What {what} adds to a page was not measured.")
     limit: Limit | None = None
     if need.rate is None:
         rate, limit = model.most_rate(backend, need, added)
@@ -99,8 +101,8 @@ def weigh(costs: Costs, backend: Backend, need: Need) -> Row:
         most = significant(need.connections / (need.delay_s + total / 1e6), 3)
         needs = f"This rate and delay need {plural(math.ceil(in_use), 'connection')}"
         advised = f"--connections {math.ceil(in_use)}, or at most --rate {most.replace(',', '')}"
-        return Row(backend.name, "no", f"{needs}: ask for {advised}.")
-    row = Row(
+        return AdviceRow(backend.name, "no", f"{needs}: ask for {advised}.")
+    row = AdviceRow(
         backend.name,
         "yes",
         total_us=total,
@@ -114,7 +116,7 @@ def weigh(costs: Costs, backend: Backend, need: Need) -> Row:
     return replace(row, notes=(*row.notes, *_beyond(backend, need, row)))
 
 
-def _with_queue(row: Row, backend: Backend, need: Need) -> Row:
+def _with_queue(row: AdviceRow, backend: Backend, need: Need) -> AdviceRow:
     if need.work_s and backend.in_turn:
         return row
     page_s = ((row.total_us or 0.0) - need.mean_work_us) / 1e6
@@ -122,7 +124,7 @@ def _with_queue(row: Row, backend: Backend, need: Need) -> Row:
     return replace(row, wait_ms=1e3 * model.waiting_s(rate, page_s, need.work_s, need.share))
 
 
-def _with_memory(row: Row, backend: Backend, need: Need) -> Row:
+def _with_memory(row: AdviceRow, backend: Backend, need: Need) -> AdviceRow:
     held = backend.encrypted if need.tls else backend.plain
     if held is None:
         return replace(row, notes=(*row.notes, "the memory was not measured"))
@@ -143,7 +145,7 @@ def _with_memory(row: Row, backend: Backend, need: Need) -> Row:
     )
 
 
-def _beyond(backend: Backend, need: Need, row: Row) -> list[str]:
+def _beyond(backend: Backend, need: Need, row: AdviceRow) -> list[str]:
     notes = []
     fewest, most = backend.factors[0][0], backend.factors[-1][0]
     at = f"{count(fewest)} to {count(most)}" if fewest != most else f"{count(most)} only"
@@ -162,13 +164,13 @@ def _beyond(backend: Backend, need: Need, row: Row) -> list[str]:
 # --- all rows ----------------------------------------------------------------------------
 
 
-def grouped(costs: Costs, need: Need, rows: Sequence[Row]) -> list[Row]:
+def grouped(costs: Costs, need: Need, rows: Sequence[AdviceRow]) -> list[AdviceRow]:
     """The rows by what a page takes, then by memory within what cannot be told apart.
 
     The cheapest backend leads a group. The first that is told apart from it leads the next.
     """
-    found: list[Row] = []
-    leader: Row | None = None
+    found: list[AdviceRow] = []
+    leader: AdviceRow | None = None
     number = 0
     for row in sorted(rows, key=lambda row: row.total_us or 0.0):
         if leader is None or apart(costs, leader, row, need):
@@ -177,7 +179,7 @@ def grouped(costs: Costs, need: Need, rows: Sequence[Row]) -> list[Row]:
     return sorted(found, key=lambda row: (row.group or 0, row.memory, row.total_us or 0.0))
 
 
-def apart(costs: Costs, one: Row, other: Row, need: Need) -> bool:
+def apart(costs: Costs, one: AdviceRow, other: AdviceRow, need: Need) -> bool:
     """Whether the other takes more: by its interval, the noise floor, and enough to matter.
 
     The floor is that of a page in turns, so work that both do alike makes it smaller. Where a

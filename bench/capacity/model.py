@@ -47,7 +47,7 @@ FURTHEST: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class MemoryHeld:
     """Memory of the client: bytes for a connection, and bytes of a process without any."""
 
     user: float
@@ -83,8 +83,8 @@ class Backend:
     factors: Sequence[tuple[int, float]]  # slots -> times the page at the reference point
     extra: Extra = field(default_factory=Extra)
     alone: float = 1.0  # a page of a program alone on its processor, over one in turns
-    plain: Held | None = None
-    encrypted: Held | None = None
+    plain: MemoryHeld | None = None
+    encrypted: MemoryHeld | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +232,7 @@ def waiting_s(rate: float, page_s: float, work_s: float, share: float) -> float:
 
 # --- the costs of a campaign -------------------------------------------------------------------
 
-Pages = Mapping[tuple[str, str], Mapping[int, float]]
+PageBlocks = Mapping[tuple[str, str], Mapping[int, float]]
 """(point, label) -> block -> microseconds of processor time per page."""
 
 
@@ -273,13 +273,13 @@ def delay_of(trial: TrialRecord) -> float:
     return mean_delay_s(str(trial.params.get("delay") or "none"))
 
 
-def page_blocks(records: Records) -> Pages:
+def page_blocks(records: Records) -> PageBlocks:
     """What pages cost, in turns or in whole trials."""
     trials = stats.trials_of(records, *CPU_PER_1000.workloads, twins=False)
     return stats.block_values(trials, CPU_PER_1000)
 
 
-def by_slots(records: Records, pages: Pages, workload: str, label: str) -> dict[int, float]:
+def by_slots(records: Records, pages: PageBlocks, workload: str, label: str) -> dict[int, float]:
     """Slots -> a page of a workload, by rising slots: the median over blocks, as in the report."""
     trials = stats.trials_of(records, workload, twins=False)
     slots = {t.point: int(number_param(t, "slots") or 0) for t in trials if t.label == label}
@@ -287,7 +287,7 @@ def by_slots(records: Records, pages: Pages, workload: str, label: str) -> dict[
     return {n: median(blocks.values()) for n, blocks in sorted(known.items())}
 
 
-def _backend(analysis: Analysis, label: str, point: str | None, pages: Pages) -> Backend:
+def _backend(analysis: Analysis, label: str, point: str | None, pages: PageBlocks) -> Backend:
     blocks = pages.get((point or "", label), {})
     mine = [t for t in analysis.records.trials if t.label == label]
     # How a page's cost changes with the slots, by the crawl of throughput.
@@ -354,7 +354,7 @@ def _pages_of(trial: TrialRecord) -> int | None:
     return int(rest[0]) if kind == "tree" else None
 
 
-def _highest(held: Held | None) -> int:
+def _highest(held: MemoryHeld | None) -> int:
     return held.highest if held else 0
 
 
@@ -459,7 +459,7 @@ OWN: Final = {
 
 def _held(
     records: Records, fits: Mapping[str, MemoryFit], label: str, *, over_tls: bool
-) -> Held | None:
+) -> MemoryHeld | None:
     """What a backend holds: user memory alone, where a part of the kernel's is missing for any."""
     fit = fits[label]
     if fit.user is None:
@@ -477,7 +477,7 @@ def _held(
         spread = stats.spread(getattr(memory, OWN[part]) for memory in before)
         return max(spread.median, 0.0) if spread else 0.0
 
-    return Held(
+    return MemoryHeld(
         user=fit.user,
         kernel=(fit.total or fit.user) - fit.user if in_all else 0.0,
         fixed_user=fixed(USER),

@@ -11,7 +11,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.text import Text
 
-from bench.capacity.advice import BEYOND, Advice, Row
+from bench.capacity.advice import BEYOND, Advice, AdviceRow
 from bench.capacity.model import Costs
 from bench.machine.doctor import SPARE_DESCRIPTORS
 from bench.report import tables
@@ -29,7 +29,7 @@ COLUMNS: Final = (
 )
 
 
-def _cells(row: Row) -> list[str]:
+def _cells(row: AdviceRow) -> list[str]:
     return [
         row.name,
         MISSING if row.group is None else str(row.group),
@@ -50,7 +50,7 @@ def able_table(advice: Advice) -> Table:
     return Table("", [*COLUMNS, Column(column)], rows)
 
 
-def _wait(row: Row) -> str:
+def _wait(row: AdviceRow) -> str:
     if row.wait_ms is None:
         return MISSING
     return "< 1 µs" if row.wait_ms < 1e-3 else duration(row.wait_ms)
@@ -108,7 +108,7 @@ def answer(advice: Advice) -> str:
 # --- what to know about it ---------------------------------------------------------------
 
 
-def _left(rows: Sequence[Row]) -> Iterator[str]:
+def _left(rows: Sequence[AdviceRow]) -> Iterator[str]:
     # Who does not carry it or is left out, and what was not measured; each thing once.
     said: dict[str, list[str]] = defaultdict(list)
     for row in rows:

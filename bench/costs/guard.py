@@ -42,7 +42,7 @@ CROWD: Final[Mapping[str, tuple[str, ...]]] = {"fetch": MODELS, "crawl": ("callb
 """Who is counted where: on crawl only the shared parts are new."""
 UPDATE = "python -m bench study costs --update-baseline"
 
-Status = Literal["passed", "more", "not checked"]
+GuardStatus = Literal["passed", "more", "not checked"]
 Count = Callable[[], dict[str, float]]
 
 
@@ -70,7 +70,7 @@ class Baseline(Record):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    status: Status
+    status: GuardStatus
     lines: tuple[str, ...]
 
 

@@ -147,7 +147,8 @@ class FleetPlan:
             threads=connections * self.threads + len(shares) * TASKS,
             shares=max(len(shares), 1),
             connection_bytes=self.connection_bytes,
-            process_bytes=len(shares) * SHARE_BYTES + HOST_BYTES,
+            process_bytes=len(shares) * SHARE_BYTES
+            + HOST_BYTES * len({one.host for one in shares}),
         )
 
     @property

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from crawlers.catalogue import HANDED_OVER, tagged
+from crawlers.catalogue import HANDED_OVER, OURS, tagged
 from crawlers.registry import MODELS
 
 MAIN_VARIANTS = tagged("main")
 """The variants in every chart of the full profile; all others are on the ladder only."""
+
+OTHER_LIBRARIES = tuple(name for name in MAIN_VARIANTS if OURS[name].family != "threads")
+"""The main variants that one would take in place of asyncio."""
 
 BASE = "callbacks"
 """The backend that ratios are taken against."""

@@ -58,7 +58,7 @@ class Program(Generic[Part]):
     rounds: int | None = None  # at most; None: as many as asked for
 
 
-Turn = tuple[int, Program[Part]]
+RoundTurn = tuple[int, Program[Part]]
 
 
 def run(
@@ -131,7 +131,7 @@ def take_all(
     study: Study[Part],
     log: Log,
     run_id: str,
-    turns: Sequence[Turn[Part]],
+    turns: Sequence[RoundTurn[Part]],
     console: Console,
 ) -> None:
     """Take and append the sample of each turn, and show how far that is."""

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.capacity import report
-from bench.capacity.advice import Row, advise
+from bench.capacity.advice import AdviceRow, advise
 from bench.capacity.model import Backend, Extra, Need
 from crawlers.registry import PEOPLE
 from tests.bench.capacity.samples import HELD, backend, costs
@@ -19,7 +19,7 @@ from tests.bench.capacity.samples import HELD, backend, costs
 ONE = backend("one")
 
 
-def row(need: Need, one: Backend = ONE, **changes: object) -> Row:
+def row(need: Need, one: Backend = ONE, **changes: object) -> AdviceRow:
     """The advice for one backend alone."""
     return advise(costs(one, **changes), need).rows[0]
 

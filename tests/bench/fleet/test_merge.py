@@ -28,7 +28,7 @@ def test_hosts_of_one_machine_count_its_kernel_once() -> None:
     together = hold.total([first, second])
     assert (together.user_bytes, together.server_user_bytes) == (100_000, 100_000)
     assert together.kernel_socket_bytes == 500 * 50
-    assert together.machine_drop_bytes == -500 * 300 + 2 * 500 * 200
+    assert together.machine_drop_bytes == 500 * 300 + 2 * 500 * 200
     apart = plan.make(1000, "callbacks", hosts(2, machines=2))
     every = [host.growth(apart, one.host, snapshot(0), snapshot(500)) for one in apart.hosts]
     assert hold.total(every).kernel_socket_bytes == 2 * 500 * 50
