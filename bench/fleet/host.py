@@ -85,7 +85,8 @@ class Host:
         # Asks all servers at once: asking a hundred busy ones in turn takes too long. Processes
         # are started by the host's own thread, because they end with the thread.
         self.pool = ThreadPoolExecutor(POOL_SIZE, thread_name_prefix="ask")
-        self.before = self.held = Snapshot(memory.total([]))
+        self.before: Snapshot
+        self.held: Snapshot
         self.counters: dict[str, int | None] = {}
 
     @property
