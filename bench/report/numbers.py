@@ -220,7 +220,9 @@ def cells_of(numbers: Numbers, label: str) -> list[str]:
         opened = numbers.over(
             f"churn/{churn.OPENING}/{label}", numbers.connection(label) if shown else MISSING
         )
-    return [f"`{label}`", idle, idle_tls, page, opened, *([held] if numbers.serves else [])]
+    cells = [idle, idle_tls, page, opened, *([held] if numbers.serves else [])]
+    # The interval stands below its number, so that the table fits a page.
+    return [f"`{label}`", *(cell.replace(" (", "<br>").rstrip(")") for cell in cells)]
 
 
 def table(numbers: Numbers) -> str:
@@ -237,12 +239,10 @@ def table(numbers: Numbers) -> str:
     )
     if numbers.group:
         about = (
-            f"{numbers.group.size} of the profile `headlines` (`results/headlines`), "
-            f"{numbers.group.python}; in parentheses {AT_LEVEL} for the next campaign, or the "
-            f"range where fewer than {FEWEST} read it or they lie too far apart. Client's side; "
-            "100 slots, 2 KB pages. `threads` run on both processors, and share one with the "
-            "server; "
-            f"`{PINNED}` and all others run on one."
+            f"{numbers.group.size} (`results/headlines`), {numbers.group.python}; below each number "
+            f"{AT_LEVEL} for the next, or the range of fewer than {FEWEST}. Client's side; 100 "
+            "slots, 2 KB pages. `threads` run on both processors, one of them the server's; all "
+            "others on one."
         )
     return "\n".join([*markdown_table(heads, rows, right=len(heads) - 1), "", about])
 
