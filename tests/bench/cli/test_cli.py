@@ -23,6 +23,7 @@ from bench.run import runner
 from bench.schema import AnyRecord, CampaignRecord, EndRecord, PointPlan, TrialRecord
 from crawlers.backend import Backend
 from crawlers.catalogue import OURS
+from tests.bench.altered import altered, replaced
 from tests.bench.synthetic import campaign
 from tests.programs import python
 from tools import rebuild
@@ -126,12 +127,12 @@ def campaigns(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("campaigns")
     how: dict[str, Any] = {"noise": 0.01, "drift": 0.0, "workloads": ["throughput"]}
     one = campaign(blocks=6, **how)
-    slower = [
-        record.model_copy(update={"pages_per_s": record.pages_per_s * 0.7})
-        if isinstance(record, TrialRecord) and record.pages_per_s and record.label == "threads"
-        else record
-        for record in one
-    ]
+
+    def slowed(trial: TrialRecord) -> TrialRecord:
+        rate = trial.pages_per_s if trial.label == "threads" else None
+        return altered(trial, pages_per_s=rate * 0.7) if rate else trial
+
+    slower = replaced(one, slowed)
     made = {
         "one": one,
         "again": campaign(blocks=6, **how, seed=2),

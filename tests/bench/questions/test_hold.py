@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pytest
 
@@ -13,35 +13,30 @@ from bench.schema import AnyRecord, TrialRecord
 from bench.show.figures import Bars, Figure
 from bench.show.table import MISSING
 from bench.text import KIB
+from tests.bench.altered import altered, replaced
 from tests.bench.sure import sure
 from tests.bench.synthetic import KNOWN, MODELS, analysed, campaign
 
 
 def holding(**options: object) -> list[AnyRecord]:
     """A campaign whose crawlers at the barrier are servers, on plain HTTP and over TLS."""
-    found: list[AnyRecord] = []
-    for line in campaign(workloads=("c10k",), **options):  # type: ignore[arg-type]
-        if not isinstance(line, TrialRecord):
-            found.append(line)
-            continue
+
+    def both(line: TrialRecord) -> Iterator[TrialRecord]:
         for workload in ("hold", "tls-hold"):
-            at = {
-                "workload": workload,
-                "point": line.point.replace("c10k", workload),
-                "params": {**line.params, "role": "server"},
-            }
-            found.append(line.model_copy(update=at))
-    return found
+            point = line.point.replace("c10k", workload)
+            yield altered(line, workload=workload, point=point, params__role="server")
+
+    return replaced(campaign(workloads=("c10k",), **options), both)  # type: ignore[arg-type]
 
 
 def failed(records: list[AnyRecord], workload: str, label: str = "") -> list[AnyRecord]:
     """The same, in which the trials of a workload have failed."""
-    return [
-        line.model_copy(update={"status": "failed", "reason": "it ended"})
-        if isinstance(line, TrialRecord) and line.workload == workload and label in line.label
-        else line
-        for line in records
-    ]
+
+    def ended(line: TrialRecord) -> TrialRecord:
+        here = line.workload == workload and label in line.label
+        return altered(line, status="failed", reason="it ended") if here else line
+
+    return replaced(records, ended)
 
 
 def test_what_has_failed_is_not_drawn() -> None:
