@@ -34,3 +34,15 @@ def replaced(
         new = made(record) if isinstance(record, TrialRecord) else [record]
         found += [new] if isinstance(new, TrialRecord) else new
     return found
+
+
+def where(
+    records: Iterable[AnyRecord], met: Callable[[TrialRecord], object], **values: Any
+) -> list[AnyRecord]:
+    """The records, with these values in trials that meet a condition; or functions of a trial."""
+
+    def made(trial: TrialRecord) -> TrialRecord:
+        own = {name: value(trial) if callable(value) else value for name, value in values.items()}
+        return altered(trial, **own)
+
+    return replaced(records, lambda trial: made(trial) if met(trial) else trial)

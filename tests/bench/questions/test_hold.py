@@ -13,7 +13,7 @@ from bench.schema import AnyRecord, TrialRecord
 from bench.show.figures import Bars, Figure
 from bench.show.table import MISSING
 from bench.text import KIB
-from tests.bench.altered import altered, replaced
+from tests.bench.altered import altered, replaced, where
 from tests.bench.sure import sure
 from tests.bench.synthetic import KNOWN, MODELS, analysed, campaign
 
@@ -31,12 +31,12 @@ def holding(**options: object) -> list[AnyRecord]:
 
 def failed(records: list[AnyRecord], workload: str, label: str = "") -> list[AnyRecord]:
     """The same, in which the trials of a workload have failed."""
-
-    def ended(line: TrialRecord) -> TrialRecord:
-        here = line.workload == workload and label in line.label
-        return altered(line, status="failed", reason="it ended") if here else line
-
-    return replaced(records, ended)
+    return where(
+        records,
+        lambda t: t.workload == workload and label in t.label,
+        status="failed",
+        reason="it ended",
+    )
 
 
 def test_what_has_failed_is_not_drawn() -> None:
@@ -86,13 +86,8 @@ def test_what_servers_hold_is_not_what_crawlers_hold() -> None:
 
 def test_a_user_sees_the_servers_own_memory() -> None:
     """Who cannot read slabinfo has no total, and a headline that says so."""
-    lines = holding(blocks=5)
-    for number, line in enumerate(lines):
-        if isinstance(line, TrialRecord) and line.memory:
-            held = line.memory.held.model_copy(update={"kernel_socket_bytes": None})
-            lines[number] = line.model_copy(
-                update={"memory": line.memory.model_copy(update={"held": held})}
-            )
+    unread = {"memory__held__kernel_socket_bytes": None}
+    lines = where(holding(blocks=5), lambda t: t.memory, **unread)
     answer = hold.answer(analysed(lines))
     assert answer
     assert answer.headline
@@ -104,12 +99,8 @@ def test_a_user_sees_the_servers_own_memory() -> None:
 @pytest.mark.parametrize("names", [MODELS, ("waitress", "hypercorn", "granian", "uvicorn")])
 def test_a_chart_has_servers_whichever_were_measured(names: Sequence[str]) -> None:
     called = dict(zip(MODELS, names, strict=True))
-    renamed = [
-        line.model_copy(update={"label": called[line.label], "backend": called[line.label]})
-        if isinstance(line, TrialRecord) and line.label in called
-        else line
-        for line in holding(blocks=2)
-    ]
+    as_called = dict.fromkeys(("label", "backend"), lambda t: called[t.label])
+    renamed = where(holding(blocks=2), lambda t: t.label in called, **as_called)
     (figure,) = (f for f in _figures(renamed) if f.name == hold.NAME)
     assert isinstance(figure.data, Bars)
     assert set(figure.data.panels[0].rows) == set(names)

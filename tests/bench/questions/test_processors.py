@@ -14,7 +14,7 @@ from bench.questions import processors
 from bench.questions.question import Answer
 from bench.schema import AnyRecord, CampaignRecord, Interpreter, TrialRecord
 from bench.show.figures import Bars, Lines
-from tests.bench.altered import altered, replaced
+from tests.bench.altered import altered, replaced, where
 from tests.bench.sure import sure
 from tests.bench.synthetic import MODELS, analysed, campaign, rungs
 
@@ -207,12 +207,8 @@ def test_with_one_number_of_processors_there_are_bars() -> None:
 
 
 def test_where_the_server_was_the_limit_the_mark_is_hollow() -> None:
-    lines = [
-        line.model_copy(update={"limiter": "server" if line.point.endswith("-apart") else "client"})
-        if isinstance(line, TrialRecord)
-        else line
-        for line in made(SCALING, STEPS)
-    ]
+    limited = {"limiter": lambda t: "server" if t.point.endswith("-apart") else "client"}
+    lines = where(made(SCALING, STEPS), bool, **limited)
     (figure,) = answered(analysed(lines)).figures
     assert isinstance(figure.data, Lines)
     marks = [(point.x, point.hollow) for point in figure.data.plots[0].lines["processes"]]
