@@ -16,11 +16,12 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Ratio
+from bench.analysis.stats.comparisons import Blocks
 from bench.conditions.flips import FLIPS
 from bench.plan.profiles import MEMORY
 from bench.questions.question import Answer, Headline, few
 from bench.schema import TrialRecord
-from bench.show.measured import TIMES, Blocks, Measure, Measured, within
+from bench.show.measured import TIMES, Measure, Measured, within
 from bench.show.table import MISSING, Column, Table, name
 from bench.text import listing, plural
 from crawlers import registry
@@ -66,10 +67,10 @@ def measured(analysis: Analysis) -> Measured:
     return Measured(MEASURES, values)
 
 
-Sides = tuple[Mapping[str, Blocks], Mapping[str, Blocks]]
+BothSides = tuple[Mapping[str, Blocks], Mapping[str, Blocks]]
 
 
-def _sides(analysis: Analysis) -> Iterator[tuple[str, Sides]]:
+def _sides(analysis: Analysis) -> Iterator[tuple[str, BothSides]]:
     trials = stats.trials_of(analysis.records, NAME, twins=False)
     if not trials:
         return

@@ -31,7 +31,7 @@ from bench.schema import TrialRecord
 from bench.show import cells
 from bench.show.figures import Axis, Cloud, Figure, Unit
 from bench.show.measured import US, Measure, Measured
-from bench.show.table import Column, Columns, Table, name, tabled
+from bench.show.table import CellMakers, Column, Table, name, tabled
 from bench.show.words import of_blocks
 from bench.text import capital, number, plural, times
 
@@ -220,8 +220,8 @@ def headline(first: Crawls, every: Sequence[Crawls]) -> Headline | None:
     )
 
 
-Row = tuple[str, Measured]
-COLUMNS: Final[Columns[Row]] = (
+HandoverRow = tuple[str, Measured]
+COLUMNS: Final[CellMakers[HandoverRow]] = (
     (name("backend"), lambda row: row[0]),
     (Column("CPU µs per page"), lambda row: cells.spread(row[1].spread(row[0], COST))),
     (Column("voluntary switches"), lambda row: cells.spread(row[1].spread(row[0], VOLUNTARY))),

@@ -16,6 +16,7 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, USER_PER_CONNECTION, Comparison, Metric, Pair, Spread
+from bench.analysis.stats.comparisons import Blocks
 from bench.analysis.wording import (
     TIMES_FROM,
     basis,
@@ -29,7 +30,7 @@ from bench.plan.labels import Label, on_each
 from bench.questions.question import Answer, Headline
 from bench.show import cells
 from bench.show.figures import Dot, DotGroup, DotPanel, Dots, Figure, Unit
-from bench.show.measured import US, Blocks, Measure, Measured
+from bench.show.measured import US, Measure, Measured
 from bench.show.table import MISSING, Cell, Column, Row, Table, name
 from bench.show.words import blocks_words, differences, point_words, sentence
 from bench.store import Records
@@ -112,13 +113,13 @@ def pairs(records: Records, metric: Metric) -> list[Pair]:
     return Releases(records).pairs(metric)
 
 
-Compared = Mapping[str, Mapping[str, Comparison]]
+ComparedReleases = Mapping[str, Mapping[str, Comparison]]
 """Measure -> label -> its comparison with an earlier interpreter."""
 
 Finds = Callable[[str], Spread | None]
 
 
-def compared(analysis: Analysis, found: Releases) -> Compared:
+def compared(analysis: Analysis, found: Releases) -> ComparedReleases:
     return {
         key: {c.label: c for c in analysis.family(metric).of(found.pairs(metric))}
         for key, metric in METRICS.items()
@@ -157,7 +158,7 @@ def answer(analysis: Analysis) -> Answer | None:
     )
 
 
-def headline(previous: Compared) -> Headline | None:
+def headline(previous: ComparedReleases) -> Headline | None:
     shown = [(key, c) for key, mine in previous.items() for c in mine.values() if c.ratio.shown]
     if not shown:
         return None
@@ -174,7 +175,7 @@ def headline(previous: Compared) -> Headline | None:
     )
 
 
-def _steps(releases: Releases, previous: Compared) -> list[str]:
+def _steps(releases: Releases, previous: ComparedReleases) -> list[str]:
     sentences = []
     for key, mine in previous.items():
         for before, now in releases.steps:
@@ -186,7 +187,7 @@ def _steps(releases: Releases, previous: Compared) -> list[str]:
     return sentences
 
 
-def table(found: Measured, releases: Releases, previous: Compared) -> Table:
+def table(found: Measured, releases: Releases, previous: ComparedReleases) -> Table:
     rows: list[Row] = []
     for label in chain.from_iterable(on_each(releases.models, m) for m in releases.kinds.values()):
         parsed = Label.parse(label)
@@ -216,7 +217,7 @@ def figure(
     analysis: Analysis,
     found: Measured,
     releases: Releases,
-    previous: Compared,
+    previous: ComparedReleases,
     columns: Sequence[str],
     head: Headline | None,
 ) -> Figure:

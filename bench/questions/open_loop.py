@@ -17,14 +17,15 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.offered import ENOUGH, KEEPS_UP, ByRate, capacity, keeps_up, shared_rate
 from bench.analysis.stats import Histogram
+from bench.analysis.stats.comparisons import Blocks
 from bench.analysis.summary import SummaryRow
 from bench.analysis.wording import prose, says
 from bench.questions.question import Answer, Headline, few, of_models
 from bench.schema import Latency, TrialRecord
 from bench.show import cells
-from bench.show.figures import Axis, Figure, Line, Lines, Plot, Point
-from bench.show.measured import MS, Blocks, Measure, Measured
-from bench.show.table import MISSING, Column, Columns, name, tabled
+from bench.show.figures import Axis, Figure, Line, LinePoint, Lines, Plot
+from bench.show.measured import MS, Measure, Measured
+from bench.show.table import MISSING, CellMakers, Column, name, tabled
 from bench.show.words import blocks_words, listed, of_blocks, sentence
 from bench.text import count, duration, listing, plural
 from crawlers.registry import MODELS
@@ -164,7 +165,7 @@ def _kept_up(row: SummaryRow, value: float | None) -> str:
     return cells.figure(value if kept else None)
 
 
-COLUMNS: Final[Columns[SummaryRow]] = (
+COLUMNS: Final[CellMakers[SummaryRow]] = (
     (name("backend"), lambda row: row.label),
     (Column("offered/s"), lambda row: cells.figure(row.offered_per_s)),
     (Column("achieved/s, median [min–max]"), lambda row: cells.spread(row.achieved_per_s)),
@@ -215,7 +216,7 @@ def over_capacity(analysis: Analysis, data: ByRate) -> Figure | None:
 
 def _line(
     rates: Mapping[float, Sequence[TrialRecord]], most: float, which: Callable[[Latency], float]
-) -> list[Point]:
+) -> list[LinePoint]:
     found = []
     for rate, trials in rates.items():
         if not keeps_up(trials, rate):
@@ -223,7 +224,7 @@ def _line(
         times = [t.response_time for t in trials if t.response_time]
         spread = stats.spread(which(time) for time in times if time.count >= ENOUGH)
         if spread:
-            found.append(Point(rate / most, spread))
+            found.append(LinePoint(rate / most, spread))
     return found
 
 
@@ -275,10 +276,10 @@ def spectrum(analysis: Analysis, data: ByRate, found: Measured) -> Figure | None
     )
 
 
-def _at(x: float, values: Sequence[float]) -> Point:
+def _at(x: float, values: Sequence[float]) -> LinePoint:
     found = stats.spread(values)
     assert found is not None
-    return Point(float(x), found)
+    return LinePoint(float(x), found)
 
 
 def omission(everything: ByRate) -> Figure | None:
@@ -353,7 +354,7 @@ def nines(percentile: float) -> float:
 def curve(found: Histogram, blocks: int) -> Line:
     """From the median upwards, merged from so many blocks; empty with too few samples."""
     points = [
-        Point(nines(float(p)), stats.Spread(float(ms), float(ms), float(ms), blocks))
+        LinePoint(nines(float(p)), stats.Spread(float(ms), float(ms), float(ms), blocks))
         for p, ms in zip(*found.curve(), strict=True)
         if p >= 50.0
     ]

@@ -25,10 +25,11 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, PAGES_PER_S, Comparison, Metric, Spread
 from bench.analysis.stats.campaigns import Number
+from bench.analysis.stats.comparisons import Blocks
 from bench.analysis.summary import processors
 from bench.analysis.wording import bases, prose
 from bench.plan.labels import Label
-from bench.plan.participants import BASE, FREE, MAPPED
+from bench.plan.participants import BASE, FREE, MAPPED, OTHER_LIBRARIES
 from bench.questions.question import (
     Answer,
     Headline,
@@ -40,8 +41,8 @@ from bench.questions.question import (
 )
 from bench.show import cells
 from bench.show.figures import Bars, Colour, Figure, Panel, Stack
-from bench.show.measured import US, Blocks, Measure, Measured, within
-from bench.show.table import Column, Columns, Table, name, tabled
+from bench.show.measured import US, Measure, Measured, within
+from bench.show.table import CellMakers, Column, Table, name, tabled
 from bench.show.words import (
     blocks_words,
     differences,
@@ -73,8 +74,7 @@ PARTS: Final[dict[str, Colour]] = {
     NOT_SEPARABLE: "sky",
 }
 USER, SYSTEM = "user", "system, in the kernel"
-ASYNCIO, ON_ASYNCIO = "async_await", ("uvloop", "trio", "aiohttp")
-"""What has a ratio to asyncio as well."""
+ASYNCIO = "async_await"
 UNITS: Final = {CPU_PER_1000: "µs", PAGES_PER_S: "pages/s"}
 """Of one page: milliseconds for 1000 are microseconds for one."""
 COMMAND: Final = "To measure it: `python -m bench run --only fetch-100,throughput-100`."
@@ -160,7 +160,7 @@ def over_campaigns(analysis: Analysis, asked: Contrast) -> list[Number]:
     trials = [t for t in stats.trials_of(analysis.records, twins=False) if t.point == point]
     values = stats.block_values(trials, metric)
     ratios = [c for c in analysis.compare(metric) if c.point == point]
-    for label in ON_ASYNCIO:
+    for label in OTHER_LIBRARIES:  # these have a ratio to asyncio as well
         if both := stats.Values(trials, metric).pair(point, ASYNCIO, label):
             ratio = stats.ratio(*both, metric=metric)
             ratios.append(Comparison("", point, metric, ASYNCIO, label, ratio, False))
@@ -285,7 +285,7 @@ def answer(analysis: Analysis) -> Answer | None:
     )
 
 
-COLUMNS: Final[Columns[Split]] = (
+COLUMNS: Final[CellMakers[Split]] = (
     (name("backend"), lambda row: row.label),
     (name("point"), lambda row: row.point),
     (Column("CPU µs per page"), lambda row: cells.tenths(middle(row.total))),

@@ -65,7 +65,7 @@ class Headline:
         check(self.text, self.pairs)
 
 
-class Values(Protocol):
+class MeasuredValues(Protocol):
     """What was measured: a Measured, or a question's own class where that does not fit."""
 
     def card(self, label: str, where: str, /) -> list[Row]:
@@ -79,7 +79,7 @@ class Values(Protocol):
 class Answer:
     """What the records of a campaign say to a question. What is empty is not shown."""
 
-    measured: Values
+    measured: MeasuredValues
     headline: Headline | None = None
     prose: str = ""  # Markdown: how it was measured, the cause, the command
     tables: Sequence[Table] = ()

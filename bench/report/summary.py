@@ -16,7 +16,7 @@ from bench.questions import answers
 from bench.report.tables import section
 from bench.report.tables import show as show_table
 from bench.show import cells
-from bench.show.table import Cell, Column, Columns, Table, name, tabled, words
+from bench.show.table import Cell, CellMakers, Column, Table, name, tabled, words
 from bench.store import Records
 from bench.text import GIB, markdown_text
 
@@ -118,17 +118,17 @@ def _service(row: SummaryRow, value: float | None) -> str | Cell:
 
 BACKEND: Final = name("backend"), lambda row: row.label
 LIMITER: Final = name("limiter", drop=2), lambda row: cells.limiter(row.limiter)
-SPEED: Final[Columns[SummaryRow]] = (
+SPEED: Final[CellMakers[SummaryRow]] = (
     (Column("pages/s, median [min–max]"), lambda row: cells.spread(row.pages_per_s)),
     (Column(f"ratio [{stats.AT_LEVEL}]"), lambda row: cells.ratio(row.ratio, base=row.base)),
     (words("verdict"), _verdict),
 )
-CPU: Final[Columns[SummaryRow]] = (
+CPU: Final[CellMakers[SummaryRow]] = (
     (Column("CPU user ms / 1000 pages", drop=3), lambda row: cells.figure(row.cpu_user_ms)),
     (Column("CPU system ms / 1000 pages", drop=3), lambda row: cells.figure(row.cpu_system_ms)),
 )
 P99: Final = Column("p99 ms", drop=4), lambda row: _service(row, row.service_p99_ms)
-COLUMNS: Final[Columns[SummaryRow]] = (
+COLUMNS: Final[CellMakers[SummaryRow]] = (
     BACKEND,
     (name("point"), lambda row: row.point),
     *SPEED,

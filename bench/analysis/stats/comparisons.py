@@ -34,6 +34,7 @@ Pair = tuple[str, str, str]
 """Point, base and label of a comparison."""
 
 Blocks = Mapping[int, float]
+"""Block -> value."""
 
 
 class Values:

@@ -19,7 +19,7 @@ from bench.palette import Theme
 from bench.questions import answers
 from bench.report.charts import kinds
 from bench.report.charts.look import Format, Look, Shape, style
-from bench.report.charts.slide import Position, Slide
+from bench.report.charts.slide import Box, Slide
 from bench.show.alt import alt, labels_of
 from bench.show.figures import Bars, Data, Figure, Lines
 from bench.show.rules import alone, contradiction, says_something
@@ -57,7 +57,7 @@ class Design:
         return (HOLLOW, *self.notes) if self.hollow else self.notes
 
     def slide(
-        self, look: Look, footer: Sequence[str] = (), positions: Sequence[Position] | None = None
+        self, look: Look, footer: Sequence[str] = (), positions: Sequence[Box] | None = None
     ) -> Slide:
         """The finished slide, ready to be saved.
 
@@ -111,7 +111,7 @@ class Sheet:
         """
         filesystem.write_text(self.folder / f"{design.name}.txt", f"{design.alt}\n")
         files: dict[str, Path] = {}
-        positions: Sequence[Position] | None = None
+        positions: Sequence[Box] | None = None
         themes: dict[Theme, Sequence[Format]] = {"light": self.formats, "dark": self.dark}
         for theme, formats in themes.items():
             if not formats:

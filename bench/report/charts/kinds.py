@@ -44,10 +44,10 @@ from bench.show.figures import (
     Estimate,
     Forest,
     Line,
+    LinePoint,
     Lines,
     Panel,
     Plot,
-    Point,
     Stack,
     Unit,
 )
@@ -425,7 +425,7 @@ def _ranges(axes: Axes, look: Identity, xs: Sequence[float], points: Line) -> No
             )
 
 
-def _mark(axes: Axes, look: Identity, point: Point, background: str) -> None:
+def _mark(axes: Axes, look: Identity, point: LinePoint, background: str) -> None:
     axes.plot(
         [point.x],
         [point.y.median],

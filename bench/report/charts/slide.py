@@ -45,7 +45,7 @@ FAR: Final = 60.0
 SWATCH: Final = 44.0
 """Pixels of a key's entry besides its text."""
 
-Position = tuple[float, float, float, float]
+Box = tuple[float, float, float, float]
 """Left, bottom, width and height of some axes, as shares of the slide."""
 
 
@@ -65,7 +65,7 @@ class Slide:
         subtitle: str,
         notes: Sequence[str] = (),
         footer: Sequence[str] = (),
-        positions: Sequence[Position] | None = None,
+        positions: Sequence[Box] | None = None,
     ) -> None:
         """Lay out the texts; must run inside :func:`~bench.report.charts.look.style`.
 
