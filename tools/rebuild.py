@@ -42,7 +42,7 @@ from bench.launch import RESULTS, ROOT
 from bench.micro import parts as micro_parts
 from bench.plan.labels import Label
 from bench.plan.participants import PINNED
-from bench.questions import SERVE, answers, equal
+from bench.questions import SERVE, analysis_in, answers, equal
 from bench.report import campaigns, cite, comparison, files, findings, numbers, page, readme
 from bench.report.tables import grid
 from bench.show.measured import p99_response
@@ -59,7 +59,7 @@ COMMANDS: Final = (
 
 def published(folder: Path) -> Analysis:
     """A campaign under ``results/``; one whose code is in no commit is refused."""
-    analysis = Analysis.load(store.trials_file(folder))
+    analysis = analysis_in(store.trials_file(folder))
     if fault := files.unpublishable(analysis.campaign):
         raise store.StoreError(f"{folder}: {fault}")
     return analysis
@@ -270,7 +270,7 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     ("reference/servers", "servers-tables"): served_tables,
     ("reading-the-charts", readme.NAME): partial(gallery, "reference"),
     ("interpreters", readme.NAME): partial(gallery, "interpreters"),
-    ("interpreters", "without-the-lock"): without_the_lock,
+    ("reference/interpreters", "without-the-lock"): without_the_lock,
     ("reference/interpreters", findings.NAME): lambda: findings.markdown(analysed("interpreters")),
     ("notebook/method-studies", readme.DOUBTS): lambda: readme.doubts(analysed("reference")),
     ("contributing-results", comparison.CONTRIBUTED): others,
