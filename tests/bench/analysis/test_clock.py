@@ -10,8 +10,9 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.report import page
 from bench.report.summary import closed_loop
-from bench.schema import AnyRecord, TrialRecord
+from bench.schema import TrialRecord
 from tests.bench import synthetic
+from tests.bench.altered import replaced
 from tests.bench.sure import sure
 
 SLOTS, EXCHANGES, ELAPSED_S = 100, 2000, 1.0
@@ -34,12 +35,12 @@ def timed(line: TrialRecord, share: float) -> TrialRecord:
 
 
 def campaign(threads: float) -> Analysis:
-    lines: list[AnyRecord] = []
-    for line in synthetic.campaign(workloads=("throughput",)):
-        if isinstance(line, TrialRecord) and line.service_time:
-            line = timed(line, threads if line.label == "threads" else 0.95)
-        lines.append(line)
-    return synthetic.analysed(lines)
+
+    def covered(line: TrialRecord) -> TrialRecord:
+        share = threads if line.label == "threads" else 0.95
+        return timed(line, share) if line.service_time else line
+
+    return synthetic.analysed(replaced(synthetic.campaign(workloads=("throughput",)), covered))
 
 
 def test_the_round_is_slots_over_rate_and_the_clock_covers_a_share_of_it() -> None:
