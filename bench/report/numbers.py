@@ -241,8 +241,8 @@ def table(numbers: Numbers) -> str:
         about = (
             f"{numbers.group.size} (`results/headlines`), {numbers.group.python}; below each "
             f"number {AT_LEVEL} for the next, or the range of fewer than {FEWEST}. Client's side; "
-            "100 slots, 2 KB pages. `threads` run on both processors, one of them the server's; all "
-            "others on one."
+            "100 slots, 2 KB pages. `threads` run on both processors, one of them the server's; "
+            "all others on one."
         )
     return "\n".join([*markdown_table(heads, rows, right=len(heads) - 1), "", about])
 
