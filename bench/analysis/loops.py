@@ -37,7 +37,7 @@ def loops(trial: TrialRecord) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
+class WorkSchedule:
     """When the requests of a trial were due, and the places of the pages that needed work."""
 
     due: Sequence[float]
@@ -48,17 +48,21 @@ class Schedule:
         return [time for place, time in enumerate(times) if place not in self.worked]
 
 
-def schedule(trial: TrialRecord, work: Work) -> Schedule:
+def schedule(trial: TrialRecord, work: Work) -> WorkSchedule:
     """The schedule of a trial, drawn again from its seed."""
     count = int(number_param(trial, "urls") or work.expected * work.every)
-    return Schedule(
+    return WorkSchedule(
         arrivals.poisson(number_param(trial, "rate") or 0.0, work.seed, count),
         arrivals.chosen(count, work.every, work.seed),
     )
 
 
 def responses(
-    plan: Schedule, page_s: float, work_s: float, step_s: float = STEP_S, slack_s: float = SLACK_S
+    plan: WorkSchedule,
+    page_s: float,
+    work_s: float,
+    step_s: float = STEP_S,
+    slack_s: float = SLACK_S,
 ) -> list[float]:
     """Seconds from the due time of each page to its last byte, after which its work begins.
 

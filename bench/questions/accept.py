@@ -10,13 +10,13 @@ from operator import sub, truediv
 from typing import Final
 
 from bench.questions.columns import Follows, Read
-from bench.questions.served import BARE, Served
+from bench.questions.served import BARE, ServedColumns
 from bench.show.measured import TIMES, US
 
 NAME: Final = "accept"
 ASKS: Final = "What does a new connection cost a server?"
 POINT: Final = "accept-100"
-COLUMNS: Final = Served(
+COLUMNS: Final = ServedColumns(
     workloads=[NAME, "serve"],
     point=POINT,
     columns={

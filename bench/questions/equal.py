@@ -66,10 +66,10 @@ def measured(analysis: Analysis) -> Measured:
     return Measured(MEASURES, values)
 
 
-Sides = tuple[Mapping[str, Blocks], Mapping[str, Blocks]]
+FlippedSides = tuple[Mapping[str, Blocks], Mapping[str, Blocks]]
 
 
-def _sides(analysis: Analysis) -> Iterator[tuple[str, Sides]]:
+def _sides(analysis: Analysis) -> Iterator[tuple[str, FlippedSides]]:
     trials = stats.trials_of(analysis.records, NAME, twins=False)
     if not trials:
         return

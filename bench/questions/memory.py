@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import MEMORY_PARTS, Comparison, MemoryFit, Ratio, Spread
+from bench.analysis.stats import MEMORY_PARTS, Comparison, MemoryFit, Spread
 from bench.analysis.stats.campaigns import Number
 from bench.analysis.wording import prose
 from bench.plan.participants import FREE, MAPPED
@@ -33,7 +33,7 @@ from bench.show.figures import (
     Lines,
     Panel,
     Plot,
-    Point,
+    PlotPoint,
     Stack,
     Unit,
     calculated,
@@ -97,7 +97,7 @@ class OverTls:
 
 
 @dataclass(frozen=True)
-class Memory:
+class ConnectionMemory:
     """A connection of each backend, in bytes."""
 
     plain: Mapping[str, MemoryFit]
@@ -121,7 +121,7 @@ class Memory:
         return [{"tls": isinstance(row, OverTls), **asdict(row)} for row in rows]
 
 
-def measured(analysis: Analysis) -> Memory:
+def measured(analysis: Analysis) -> ConnectionMemory:
     records = analysis.records
     controls = [
         trial
@@ -130,7 +130,7 @@ def measured(analysis: Analysis) -> Memory:
     ]
     plain, tls = (stats.held_trials(records, over_tls=over_tls) for over_tls in (False, True))
     rows = [_over_tls(tls[label], plain.get(label, ()), controls) for label in tls]
-    return Memory(
+    return ConnectionMemory(
         analysis.memory,
         {row.label: row for row in rows if row},
         stats.fit_label(CONTROL, controls).at_highest[USER] if controls else None,
@@ -168,7 +168,7 @@ def _fit(trials: Sequence[TrialRecord], at: int | None = None) -> MemoryFit | No
     return stats.fit_label(here[0].label, here) if here else None
 
 
-def charted(analysis: Analysis, found: Memory) -> list[OverTls]:
+def charted(analysis: Analysis, found: ConnectionMemory) -> list[OverTls]:
     """The main backends that were held over TLS at the largest number of connections.
 
     The table has every backend; :data:`SMALL` is here to show what a buffer makes of asyncio.
@@ -206,16 +206,15 @@ def answer(analysis: Analysis) -> Answer | None:
             *([grown] if (grown := _up_to_10_000(analysis, fits, head)) else []),
             *([_over_plain(rows, over_tls)] if rows else []),
         ],
-        printed=True,
         compared=over_tls.pairs if over_tls else (),
         details={TLS_MEMORY: (over_tls, _prose_over_tls(rows, found.openssl))} if over_tls else {},
     )
 
 
-Rows = Sequence[MemoryFit | OverTls]
+Fits = Sequence[MemoryFit | OverTls]
 
 
-def ranked(held: Iterable[MemoryFit | OverTls]) -> tuple[bool, Rows]:
+def ranked(held: Iterable[MemoryFit | OverTls]) -> tuple[bool, Fits]:
     """Whether all parts were read, and the rows by memory, the most first."""
     rows = [row for row in held if row.user is not None]
     in_all = stats.read_in_all(rows)
@@ -273,15 +272,10 @@ def _headline(held: Collection[MemoryFit | OverTls], takes: str) -> Headline | N
     behind = f"{ranges}: {stats.AT_LEVEL} intervals of the fitted slopes, {_runs(of)}"
     if below <= 0:  # no ratio to what may be nothing
         return Headline(f"{takes} {_kib(size)}{of_user} with {prose(most.label)}", behind)
-    ratio = Ratio(
-        *(size / base, low / above, high / below, number, None, ()),
-        stats.USER_PER_CONNECTION.more,
-        "the intervals of the slopes lie apart",
-    )
-    pair = Comparison(
-        *("c10k", "", stats.USER_PER_CONNECTION, least.label, most.label, ratio),
-        server_limited=False,
-    )
+    metric = stats.USER_PER_CONNECTION
+    slope, other = Spread(base, below, above, number), Spread(size, low, high, number)
+    ratio = stats.of_slopes(slope, other, metric)
+    pair = Comparison("c10k", "", metric, least.label, most.label, ratio, server_limited=False)
     return Headline(said, behind, [pair], every, quotes, say)
 
 
@@ -376,7 +370,7 @@ def _missing(fits: Iterable[MemoryFit]) -> list[str]:
     return [f"{listing(parts)}: {reason}" for reason, parts in reasons.items()]
 
 
-def _table_over_tls(found: Memory) -> Table:
+def _table_over_tls(found: ConnectionMemory) -> Table:
     control = f" A connection of the control takes {kib(found.openssl)} KiB at its largest number."
     return Table(
         "Memory per connection over TLS, KiB",
@@ -452,7 +446,7 @@ def _up_to_10_000(
     in_all, _ = ranked(fits)
     parts = MEMORY_PARTS if in_all else (USER,)
     held = stats.held_trials(analysis.records)
-    lines: dict[str, list[Point]] = {}
+    lines: dict[str, list[PlotPoint]] = {}
     ends: dict[str, Line] = {}
     for fit in fits:
         read: dict[float, list[float | None]] = {}
@@ -463,12 +457,12 @@ def _up_to_10_000(
                 read.setdefault(n, []).append(each and each * n * KIB / MIB)
         # What one trial could not tell from nothing has no place on a logarithmic axis.
         spreads = {n: it for n, some in sorted(read.items()) if (it := stats.spread(some))}
-        found = [Point(n, it) for n, it in spreads.items() if it.low > 0]
-        one = fit.compared(in_all=in_all)
+        found = [PlotPoint(n, it) for n, it in spreads.items() if it.low > 0]
+        one = fit.spread(in_all=in_all)
         if len(found) > 1 and one is not None and fit.fitted:
             lines[fit.label] = found
             fitted = sorted({found[0].x, found[-1].x, MANY})
-            ends[fit.label] = [calculated(n, one * n / MIB) for n in fitted]
+            ends[fit.label] = [calculated(n, one.median * n / MIB) for n in fitted]
     if len(lines) < 2:
         return None
     last = {label: line[-1].y.median for label, line in ends.items()}

@@ -22,9 +22,9 @@ from bench.analysis.wording import prose, says
 from bench.questions.question import Answer, Headline, few, of_models
 from bench.schema import Latency, TrialRecord
 from bench.show import cells
-from bench.show.figures import Axis, Figure, Line, Lines, Plot, Point
+from bench.show.figures import Axis, Figure, Line, Lines, Plot, PlotPoint
 from bench.show.measured import MS, Blocks, Measure, Measured
-from bench.show.table import MISSING, Column, Columns, name, tabled
+from bench.show.table import MISSING, Column, TableColumns, name, tabled
 from bench.show.words import blocks_words, listed, of_blocks, sentence
 from bench.text import count, duration, listing, plural
 from crawlers.registry import MODELS
@@ -127,7 +127,6 @@ def answer(analysis: Analysis) -> Answer | None:
             for figure in (spectrum(analysis, data, found), over_capacity(analysis, data), missed)
             if figure
         ],
-        printed=True,
         compared=tail.pairs if tail else (),
     )
 
@@ -164,7 +163,7 @@ def _kept_up(row: SummaryRow, value: float | None) -> str:
     return cells.figure(value if kept else None)
 
 
-COLUMNS: Final[Columns[SummaryRow]] = (
+COLUMNS: Final[TableColumns[SummaryRow]] = (
     (name("backend"), lambda row: row.label),
     (Column("offered/s"), lambda row: cells.figure(row.offered_per_s)),
     (Column("achieved/s, median [min–max]"), lambda row: cells.spread(row.achieved_per_s)),
@@ -190,23 +189,20 @@ def over_capacity(analysis: Analysis, data: ByRate) -> Figure | None:
     p99 = {x: line for x in most if (line := _line(data[x], most[x], lambda t: t.p99_ms))}
     if len(p99) < 2:
         return None
-    plot = Plot(
-        p99,
-        Axis("offered, as a share of the requests per second that each can do at most", "shares"),
-        Axis("", "times"),
-        "response time: p99 solid, median dotted",
-        dotted={label: _line(data[label], most[label], lambda t: t.p50_ms) for label in p99},
-        beyond=(1.0, "no value: a queue\ngrows as long as\nthe load lasts"),
-    )
+    half = {label: _line(data[label], most[label], lambda t: t.p50_ms) for label in p99}
+    x, y = Axis("offered, as a share of each one’s capacity", "shares"), Axis("", "times")
+    panels = {"response time, median": half, "response time, p99": p99}
+    plots = [Plot(lines, x, y, title, beyond=(1.0, "no value")) for title, lines in panels.items()]
     each = [f"{label} {count(most[label])}" for label in p99]
     return Figure(
-        name="hockey-stick",
+        name=NAME,
         title="Open loop: response time over the share of capacity",
         headline=None,
         subtitle="From the intended start to the last byte; "
-        + blocks_words(plot.spreads, "shaded", " a rate"),
-        data=Lines([plot], ranges="shades"),
+        + blocks_words(plots[1].spreads, "shaded", " a rate"),
+        data=Lines(plots, columns=2, ranges="shades"),
         notes=(
+            "Beyond capacity there is no value: a queue grows as long as the load lasts.",
             *listed(stats.trials_of(analysis.records, WORKLOAD)),
             f"Capacity in requests/s, where more were offered: {listing(each)}.",
         ),
@@ -215,7 +211,7 @@ def over_capacity(analysis: Analysis, data: ByRate) -> Figure | None:
 
 def _line(
     rates: Mapping[float, Sequence[TrialRecord]], most: float, which: Callable[[Latency], float]
-) -> list[Point]:
+) -> list[PlotPoint]:
     found = []
     for rate, trials in rates.items():
         if not keeps_up(trials, rate):
@@ -223,7 +219,7 @@ def _line(
         times = [t.response_time for t in trials if t.response_time]
         spread = stats.spread(which(time) for time in times if time.count >= ENOUGH)
         if spread:
-            found.append(Point(rate / most, spread))
+            found.append(PlotPoint(rate / most, spread))
     return found
 
 
@@ -275,10 +271,10 @@ def spectrum(analysis: Analysis, data: ByRate, found: Measured) -> Figure | None
     )
 
 
-def _at(x: float, values: Sequence[float]) -> Point:
+def _at(x: float, values: Sequence[float]) -> PlotPoint:
     found = stats.spread(values)
     assert found is not None
-    return Point(float(x), found)
+    return PlotPoint(float(x), found)
 
 
 def omission(everything: ByRate) -> Figure | None:
@@ -353,7 +349,7 @@ def nines(percentile: float) -> float:
 def curve(found: Histogram, blocks: int) -> Line:
     """From the median upwards, merged from so many blocks; empty with too few samples."""
     points = [
-        Point(nines(float(p)), stats.Spread(float(ms), float(ms), float(ms), blocks))
+        PlotPoint(nines(float(p)), stats.Spread(float(ms), float(ms), float(ms), blocks))
         for p, ms in zip(*found.curve(), strict=True)
         if p >= 50.0
     ]

@@ -23,10 +23,10 @@ from bench.plan.participants import BASE, FREE, SPREADING
 from bench.questions.question import Answer, Headline
 from bench.schema import TrialRecord
 from bench.show import cells
-from bench.show.figures import Axis, Bars, Data, Figure, Lines, Panel, Plot, Point
+from bench.show.figures import Axis, Bars, Figure, FigureData, Lines, Panel, Plot, PlotPoint
 from bench.show.measured import RATE as PAGES
 from bench.show.measured import TIMES, Blocks, Measure, Measured
-from bench.show.table import MISSING, Column, Columns, name, tabled, words
+from bench.show.table import MISSING, Column, TableColumns, name, tabled, words
 from bench.show.words import of_blocks
 from bench.text import capital, listing, plural
 
@@ -57,7 +57,7 @@ LOCKED: Final = "every interpreter of this campaign has its lock"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Placed:
     """One label at one point: where it ran, and how many pages a second that gave."""
 
     point: str
@@ -92,14 +92,14 @@ class Row:
         return f"`{self.label}` on {self.on} {cells.ratio(self.ratio)}{verdict}"
 
 
-def rows(analysis: Analysis) -> list[Row]:
+def rows(analysis: Analysis) -> list[Placed]:
     compared = {(found.point, found.label): found for found in comparisons(analysis)}
     mine: dict[tuple[str, str], list[TrialRecord]] = defaultdict(list)
     for trial in stats.trials_of(analysis.records, NAME, twins=False):
         if trial.pages_per_s is not None:
             mine[trial.point, trial.label].append(trial)
     return [
-        Row(
+        Placed(
             point=point,
             how=str(trials[0].params["processors"]),
             label=label,
@@ -116,7 +116,7 @@ def rows(analysis: Analysis) -> list[Row]:
     ]
 
 
-def stepped(found: Sequence[Row]) -> set[str]:
+def stepped(found: Sequence[Placed]) -> set[str]:
     """The labels that ran on several numbers of processors, the server apart."""
     numbers: dict[str, set[int]] = defaultdict(set)
     for row in found:
@@ -145,7 +145,7 @@ def base_of(label: str) -> str:
     return replace(Label.parse(label), name=BASE, condition="").backend
 
 
-def measured(found: Sequence[Row]) -> Measured:
+def measured(found: Sequence[Placed]) -> Measured:
     measures: dict[str, Measure] = {}
     values: dict[str, dict[str, Blocks]] = defaultdict(dict)
     for row in found:
@@ -214,7 +214,7 @@ def answer(analysis: Analysis) -> Answer | None:
     )
 
 
-def headline(number: int, spread: Sequence[Row]) -> Headline:
+def headline(number: int, spread: Sequence[Placed]) -> Headline:
     everywhere = "shared" if any(row.how == "shared" for row in spread) else "apart"
     better = [row for row in spread if row.how == everywhere and gains(row.compared)]
     if not better:
@@ -236,7 +236,7 @@ def _median(blocks: Blocks) -> float | None:
     return spread.median if spread else None
 
 
-COLUMNS: Final[Columns[Row]] = (
+COLUMNS: Final[TableColumns[Placed]] = (
     (name("backend"), lambda row: row.label),
     (name("server"), lambda row: f"server {row.how}"),
     (Column("client’s processors"), lambda row: ", ".join(map(str, row.client)) or MISSING),
@@ -256,7 +256,7 @@ COLUMNS: Final[Columns[Row]] = (
 
 
 def figure(
-    analysis: Analysis, spread: Sequence[Row], head: Headline, untried: Sequence[str]
+    analysis: Analysis, spread: Sequence[Placed], head: Headline, untried: Sequence[str]
 ) -> Figure:
     drawn = sorted((r for r in spread if r.client and r.ratio), key=lambda r: len(r.client))
     labels = list(dict.fromkeys(row.label for row in drawn))
@@ -285,15 +285,15 @@ def figure(
     )
 
 
-def _point(row: Row) -> Point:
+def _point(row: Placed) -> PlotPoint:
     ratio = row.ratio
     value = ratio.value if ratio and ratio.value else 1.0
     low, high = (ratio.low, ratio.high) if ratio else (None, None)
     spread = Spread(value, low or value, high or value, 2 if low else 1)
-    return Point(len(row.client), spread, row.hollow)
+    return PlotPoint(len(row.client), spread, row.hollow)
 
 
-def _data(lines: Mapping[str, Mapping[str, Sequence[Point]]]) -> Data:
+def _data(lines: Mapping[str, Mapping[str, Sequence[PlotPoint]]]) -> FigureData:
     """Lines by processors; bars where a place has one number of them, as on a machine with two."""
     numbers = {how: {p.x for line in mine.values() for p in line} for how, mine in lines.items()}
     if all(len(found) == 1 for found in numbers.values()):

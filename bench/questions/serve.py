@@ -11,14 +11,14 @@ from operator import truediv
 from typing import Final
 
 from bench.questions.columns import Follows, Read
-from bench.questions.served import BARE, Served
+from bench.questions.served import BARE, ServedColumns
 from bench.show.measured import TIMES, US
 
 NAME: Final = "serve"
 ASKS: Final = "What does a request cost a server?"
 CONNECTIONS: Final = ("10", "100", "1000")
 MAIN: Final = "100"
-COLUMNS: Final = Served(
+COLUMNS: Final = ServedColumns(
     workloads=[NAME],
     point=f"{NAME}-{MAIN}",
     columns={

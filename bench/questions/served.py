@@ -21,7 +21,7 @@ BARE: Final = "bare"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Served(Columns):
+class ServedColumns(Columns):
     """Of servers with a load each; the floor has a row and no bar."""
 
     point: str  # what headline and chart are about

@@ -16,7 +16,7 @@ from bench.analysis.wording import basis, prose, says
 from bench.plan.workloads import mean_delay_s
 from bench.questions.question import Answer, Headline, interval_of, stated, upright
 from bench.schema import TrialRecord
-from bench.show.figures import Axis, Figure, Lines, Plot, Point, calculated
+from bench.show.figures import Axis, Figure, Lines, Plot, PlotPoint, calculated
 from bench.show.measured import RATE, Measure, Measured
 from bench.show.words import (
     blocks_words,
@@ -111,17 +111,19 @@ def _delay(trial: TrialRecord) -> str:
     return f"random, with a median of {rest.partition(':')[0]} ms and {mean}"
 
 
-def _lines(sizes: Mapping[str, Mapping[float, Sequence[TrialRecord]]]) -> dict[str, list[Point]]:
-    lines: dict[str, list[Point]] = {}
+def _lines(
+    sizes: Mapping[str, Mapping[float, Sequence[TrialRecord]]],
+) -> dict[str, list[PlotPoint]]:
+    lines: dict[str, list[PlotPoint]] = {}
     for label, mine in sizes.items():
         for slots, trials in mine.items():
             if spread := stats.spread(t.pages_per_s for t in trials):
                 limited = stats.limiter_of(trials) == "server"
-                lines.setdefault(label, []).append(Point(slots, spread, limited))
+                lines.setdefault(label, []).append(PlotPoint(slots, spread, limited))
     return lines
 
 
-def _figure(analysis: Analysis, workload: str, lines: Mapping[str, Sequence[Point]]) -> Figure:
+def _figure(analysis: Analysis, workload: str, lines: Mapping[str, Sequence[PlotPoint]]) -> Figure:
     title, what = FIGURES[workload]
     sample = analysis.at_point(analysis.reference_point(workload) or "")
     trial = next(iter(sample.values()))[0]

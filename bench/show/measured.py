@@ -17,7 +17,7 @@ from bench.analysis.stats import Comparison, Metric, Spread
 from bench.schema import TrialRecord
 from bench.show import cells
 from bench.show.figures import Panel, Unit
-from bench.show.table import MISSING, Cell, Column, Row, Table, name
+from bench.show.table import MISSING, Column, Row, Table, name
 from bench.text import count, duration, duration_tick, listing, number, significant, times
 
 Blocks = Mapping[int, float]
@@ -187,5 +187,5 @@ class Measured:
         ]
 
 
-def _cell(found: Spread | None, *, alone: bool) -> str | Cell:
+def _cell(found: Spread | None, *, alone: bool) -> str:
     return cells.figure(found.median) if found and alone else cells.spread(found)

@@ -42,8 +42,7 @@ class Cell:
     """A cell with more to it than its text."""
 
     text: str
-    brief: str  # for a narrow terminal
-    tone: Tone = "plain"
+    tone: Tone
 
 
 Row = Sequence[str | Cell]
@@ -79,13 +78,13 @@ class Table:
             yield group, Table(self.caption, columns, [[row[0], *row[2:]] for row in rows])
 
 
-Columns = Sequence[tuple[Column, Callable[[Of], str | Cell]]]
+TableColumns = Sequence[tuple[Column, Callable[[Of], str | Cell]]]
 """Each column, with its cell in the row of something."""
 
 
 def tabled(
     caption: str,
-    columns: Columns[Of],
+    columns: TableColumns[Of],
     things: Iterable[Of],
     *,
     about: str = "",

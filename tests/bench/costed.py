@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from bench.questions.columns import Columns, Read
-from bench.questions.served import BARE, Served
+from bench.questions.served import BARE, ServedColumns
 from bench.schema import AnyRecord, TrialRecord
 from tests.bench.synthetic import MODELS, _Maker, campaign, extended
 from tests.bench.turned import control, in_turns
@@ -39,7 +39,7 @@ def trials(
                 params = {**trial.params, "urls": 500, "mode": read.mode}
                 trial = trial.model_copy(update={"params": params, "limiter": "server"})
                 found.append(in_turns(trial, (1 + 0.1 * block) * us(name, key)))
-            if isinstance(columns, Served):
+            if isinstance(columns, ServedColumns):
                 found.append(control(trial, BARE, (1 + 0.1 * block) * us(BARE, key)))
     return found
 

@@ -33,10 +33,10 @@ from bench.store import Records
 Pair = tuple[str, str, str]
 """Point, base and label of a comparison."""
 
-Blocks = Mapping[int, float]
+ByBlock = Mapping[int, float]
 
 
-class Values:
+class PairedValues:
     """The values of trials by one metric, paired only where the server did the same for both.
 
     Waking a server that sleeps is part of each send, so a page costs more than from one
@@ -50,7 +50,7 @@ class Values:
             groups[polled(trial)].append(trial)
         self._values = {state: block_values(group, metric) for state, group in groups.items()}
 
-    def pair(self, point: str, base: str, label: str) -> tuple[Blocks, Blocks] | None:
+    def pair(self, point: str, base: str, label: str) -> tuple[ByBlock, ByBlock] | None:
         """What both have against a server in the same state; None if there is no such state."""
         for state in (True, False):
             found = self._values.get(state, {})
@@ -92,7 +92,7 @@ def compare_pairs(
     verdict. (Of memory, faults are the measure.)
     """
     trials = trials_of(records, *metric.workloads)
-    values = Values([*trials, *companions_of(records, *metric.workloads)], metric)
+    values = PairedValues([*trials, *companions_of(records, *metric.workloads)], metric)
     floor = aa_noise_floor(records, metric)
     workload_of = {t.point: t.workload for t in trials}
     limited = server_limited(records) if metric is PAGES_PER_S else set()

@@ -123,7 +123,7 @@ def test_builds_in_words(build: dict[str, str | bool | None], words: str) -> Non
 
 
 def test_one_chart_shows_them_and_says_what_differs(tmp_path: Path) -> None:
-    drawn = {c.name: c for c in render_all(made(), tmp_path, formats=("svg",), dark=())}
+    drawn = {c.name: c for c in render_all(made(), tmp_path, formats=("svg",))}
     assert list(drawn) == [f.name for _, answer in answers(made()) for f in answer.figures]
     assert drawn["interpreters"].files
     (figure,) = answered().figures

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bench import arrivals
-from bench.analysis.loops import Schedule, predicted_ms, responses
+from bench.analysis.loops import WorkSchedule, predicted_ms, responses
 from bench.arrivals import WORK_EVERY
 from bench.capacity.model import waiting_s
 from bench.questions import mixed
@@ -78,14 +78,6 @@ def test_the_reference_is_what_a_queue_makes_of_its_schedules() -> None:
     assert median(errors) < 0.15
 
 
-def test_the_finding_has_its_cause_its_check_and_its_command() -> None:
-    found = sure(answered(blocks=5).finding)
-    assert found.startswith("**Beside work (50 % load) medians are ")
-    assert "with async_await_pool**" in found
-    assert "On the same schedules, theory gives a mean of" in found
-    assert "--only mixed" in found
-
-
 def test_chart_and_table_have_every_amount_of_work() -> None:
     answer = answered(works=(1, 10, 100))
     (table,), (figure,) = answer.tables, answer.figures
@@ -118,7 +110,7 @@ def test_work_that_took_longer_than_asked_is_in_the_table_alone() -> None:
 def test_a_queue_waits_as_pollaczek_and_khinchine_say(work_ms: float, wait_ms: float) -> None:
     """So a tenth more work is another load, and a queue explains a quick run's 25 ms."""
     count, rate = 400_000, 500.0
-    plan = Schedule(arrivals.poisson(rate, 7, count), arrivals.chosen(count, WORK_EVERY, 7))
+    plan = WorkSchedule(arrivals.poisson(rate, 7, count), arrivals.chosen(count, WORK_EVERY, 7))
     waits = plan.others(responses(plan, 0.0, work_ms / 1000, step_s=0.0, slack_s=0.0))
     formula = waiting_s(rate, 0.0, work_ms / 1000, 1 / WORK_EVERY)
     assert 1000 * formula == pytest.approx(wait_ms, rel=0.01)

@@ -58,9 +58,9 @@ def test_a_rate_that_is_not_reached_has_no_response_time() -> None:
     (table,) = answer.tables
     missing = [row[0] for row in table.texts if row[4] == MISSING and row[1] == f"{rate:,.0f}"]
     assert set(missing) & set(MODELS) == late
-    figure = next(one for one in answer.figures if one.name == "hockey-stick")
+    figure = next(one for one in answer.figures if one.name == "open_loop")
     assert isinstance(figure.data, Lines)
-    (plot,) = figure.data.plots
+    _, plot = figure.data.plots
     assert all(point.x < 1 for line in plot.lines.values() for point in line)
     assert plot.beyond
     assert set(plot.lines) == {x for x in MODELS if capacity(data[x])}

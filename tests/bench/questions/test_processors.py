@@ -136,13 +136,6 @@ def test_the_headline_is_what_gains_most_from_all_processors(rate: float, head: 
     assert found.headline.behind.endswith("6 blocks")
 
 
-def test_two_processors_are_not_said_to_show_a_gain() -> None:
-    text = finding(made(SLOWER))
-    assert "over those of `callbacks` on one: `processes` on 1 processor 0.60 [" in text
-    assert "`processes` on 2 processors 0.70 [" in text
-    assert "Two processors cannot show" in text
-
-
 def test_a_larger_machine_shows_its_gain() -> None:
     text = finding(made({"apart": 90_000.0, "shared": 80_000.0}, EIGHT))
     assert "`processes` on 7 processors 4.4" in text

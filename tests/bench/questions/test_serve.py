@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from bench.questions import serve
 from bench.schema import AnyRecord, TrialRecord
 from tests.bench.costed import US, costed
@@ -21,15 +19,6 @@ def loaded(label: str = "", point: str = "", **update: Any) -> list[AnyRecord]:
         else line
         for line in costed(serve.COLUMNS, lambda name, key: US[name] + len(key), blocks=5)
     ]
-
-
-def test_a_request_is_compared_with_the_floor() -> None:
-    found = serve.measured(analysed(loaded()))
-    assert list(found.values) == [*MODELS, "bare"]
-    for label in MODELS:
-        assert found.median(label, "100") == pytest.approx(1.2 * (US[label] + 3))
-        assert found.median(label, "1000") == pytest.approx(1.2 * (US[label] + 4))
-        assert found.median(label, "over") == pytest.approx((US[label] + 3) / (US["bare"] + 3))
 
 
 def test_without_the_floor_nothing_is_compared_with_it() -> None:
