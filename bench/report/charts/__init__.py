@@ -22,9 +22,8 @@ from bench.report.charts.slide import Slide
 from bench.show.alt import alt, labels_of
 from bench.show.figures import Bars, Figure, FigureData
 from bench.show.rules import alone, contradiction, says_something
-from bench.show.words import footer
+from bench.show.words import BY_SERVER, footer
 
-HOLLOW: Final = "Hollow: limited by the fixture server, so the crawler may be faster."
 ALONE: Final = "Pale, or hollow with a thin edge: a single trial."
 WITHOUT_TIMES: Final = frozenset({"memory", "c10k", "tls-memory", "processors", "mixed"})
 """Charts that need no word about processors: their quantity, or they have words of their own."""
@@ -53,7 +52,7 @@ class Design:
     @property
     def explained(self) -> tuple[str, ...]:
         """Its notes, and what a hollow mark is."""
-        return (HOLLOW, *self.notes) if self.hollow else self.notes
+        return (BY_SERVER, *self.notes) if self.hollow else self.notes
 
     def slide(self, look: Look, footer: Sequence[str] = ()) -> Slide:
         """The finished slide, ready to be saved.

@@ -103,15 +103,6 @@ def test_a_p99_needs_a_thousand_samples() -> None:
     assert not answer.figures
 
 
-def test_the_chart_of_omission_has_the_same_pages_twice() -> None:
-    answer = sure(open_loop.answer(analysed(scheduled(samples=2000))))
-    figure = next(one for one in answer.figures if one.name == "omission")
-    assert figure.headline is not None
-    assert figure.headline.startswith("The same pages with ")
-    assert f"{figure.headline}." in answer.prose
-    assert "6 blocks" in figure.notes[0]
-
-
 def test_records_without_response_times_are_left_out() -> None:
     lines = [
         line.model_copy(update={"response_time": None}) if isinstance(line, TrialRecord) else line

@@ -13,7 +13,7 @@ from bench.analysis.analysis import Analysis
 from bench.questions import processors
 from bench.questions.question import Answer
 from bench.schema import AnyRecord, CampaignRecord, Interpreter, TrialRecord
-from bench.show.figures import Bars, Lines
+from bench.show.figures import Bars
 from tests.bench.sure import sure
 from tests.bench.synthetic import MODELS, analysed, campaign, rungs
 
@@ -188,24 +188,6 @@ def test_the_table_has_the_processors_and_what_was_not_tried() -> None:
     assert "Not tried: threads without the interpreter lock" in table.about
 
 
-STEPS: Mapping[str, tuple[list[int], list[int]]] = {
-    "1apart": ([1], [0]),
-    "2apart": ([1, 2], [0]),
-    "4apart": ([1, 2, 3, 4], [0]),
-    **EIGHT,
-}
-SCALING = {"1apart": 15e3, "2apart": 28e3, "4apart": 50e3, "apart": 80e3, "shared": 70e3}
-
-
-def test_every_number_of_processors_is_a_point_of_the_chart() -> None:
-    (figure,) = answered(analysed(made(SCALING, STEPS))).figures
-    assert isinstance(figure.data, Lines)
-    apart, shared = figure.data.plots
-    assert [point.x for point in apart.lines["processes"]] == [1, 2, 4, 7]
-    assert [point.x for point in shared.lines["processes"]] == [8]
-    assert "this machine has 8" in figure.subtitle
-
-
 def test_with_one_number_of_processors_there_are_bars() -> None:
     """One mark on an axis of processors was hardly to be seen."""
     (figure,) = answered(analysed(made(SLOWER))).figures
@@ -216,14 +198,15 @@ def test_with_one_number_of_processors_there_are_bars() -> None:
     assert len(shared.rows["processes"]) == 1
 
 
-def test_where_the_server_was_the_limit_the_mark_is_hollow() -> None:
+def test_where_the_server_was_the_limit_the_bar_is_hollow() -> None:
     lines = [
         line.model_copy(update={"limiter": "server" if line.point.endswith("-apart") else "client"})
         if isinstance(line, TrialRecord)
         else line
-        for line in made(SCALING, STEPS)
+        for line in made(SLOWER, EIGHT)
     ]
     (figure,) = answered(analysed(lines)).figures
-    assert isinstance(figure.data, Lines)
-    marks = [(point.x, point.hollow) for point in figure.data.plots[0].lines["processes"]]
-    assert marks == [(1, False), (2, False), (4, False), (7, True)]
+    assert isinstance(figure.data, Bars)
+    assert [set(panel.hollow) for panel in figure.data.panels] == [{"processes"}, set()]
+    assert "this machine has 8" in figure.subtitle
+    assert any(note.startswith("Hollow") for note in figure.notes)
