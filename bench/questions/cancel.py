@@ -54,7 +54,7 @@ def _columns(size: int) -> dict[str, Measure]:
     }
 
 
-class Interrupted(Columns):
+class InterruptedCrawls(Columns):
     def trials(self, analysis: Analysis) -> list[TrialRecord]:
         controls = [t for t in analysis.records.controls if t.label == CONTROL]
         return [*super().trials(analysis), *(t for t in controls if t.status == "ok")]
@@ -70,7 +70,7 @@ class Interrupted(Columns):
         return replace(found, asleep=frozenset())  # the table says it; here is no room
 
 
-COLUMNS: Final = Interrupted(
+COLUMNS: Final = InterruptedCrawls(
     workloads=[NAME],
     columns={key: column for size in SIZES for key, column in _columns(size).items()},
     caption="Interrupted crawls",

@@ -44,9 +44,8 @@ TABLES = {"server.models.catalogue"}
 """What everybody may import: it names things, and imports nothing."""
 
 TWICE = """
-    Answer Asked Blocks Cell Columns Command Compared Comparison Data Group Held Hop
-    Judged Kind Library Measured Member Memory Number Pages Point Position Program Row Rows
-    Schedule Served Sides Spread Status Turn Turns Values Verdict _Reading
+    Answer Asked Blocks Command Held Hop Kind Library Measured Number Pages Program Row Served Spread
+    Status Turn Turns _Reading
 """
 """Classes and types that still share their name with another one of bench. Take names out only."""
 

@@ -155,7 +155,7 @@ def _panel(slide: Slide, axes: Axes, panel: Panel, bars: Bars, size: float, widt
         bar_label(axes, text, end, at, size, bold=strong, below=below)
 
 
-FEW_ROWS: Final = 5
+FEW_ROWS: Final = 4
 """So few ratios have their words below them: the axis goes on to the right."""
 
 

@@ -134,6 +134,8 @@ def test_bench_list_names_its_charts_and_points_that_there_are(question: Questio
         profiles.profile("smoke", found[1].split(","))  # raises where there is no such point
     named = tuple(chart.removesuffix(" …") for chart in found[2] if chart.endswith("…"))
     answer = dict(answers(campaign_of(question.NAME, 5))).get(question)
+    drawn = {figure.name for figure in answer.figures} if answer else set()
+    assert not drawn or question.NAME in drawn, "a chart has the name of its question"
     for figure in answer.figures if answer else ():
         assert figure.name in found[2] or named, figure.name
 
