@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 Status = Literal["ok", "void", "failed", "refused"]
 Limiter = Literal["client", "server", "schedule", "unclear"]
@@ -120,7 +120,6 @@ class Budget(Record):
     planned_s: float  # without the cuts
     expected_s: float
     cuts: list[Cut]
-    floor_percent: float | None = None  # a noise floor to expect; in old records only
 
 
 class CampaignRecord(Record):
@@ -196,18 +195,17 @@ class HostNoise(Record):
 class Fairness(Record):
     """How evenly the slots progressed, from the start until there was no more work.
 
-    The time is divided into windows of equal length. For the end of each window,
-    ``completions`` gives the exchanges that a slot had completed by then: the values of these
-    ``quantiles`` over all slots, in ascending order.
+    ``completions`` are the exchanges of a slot, and ``longest_gap_s`` the longest times between
+    two of them: the values of these ``quantiles`` over all slots, in ascending order.
     """
 
     slots: int
+    until_s: float
     quantiles: list[float]
-    ends_s: list[float]
-    completions: list[list[float]]
-    silent: list[int]  # per window: slots that completed nothing in it
-    longest_gap_s: list[float]  # the same quantiles: longest time between completions
-    jain: float  # Jain's index at the end: 1 if all are equal, 1/slots if one has all
+    completions: list[float]
+    longest_gap_s: list[float]
+    silent: int  # slots that completed nothing
+    jain: float  # Jain's index: 1 if all are equal, 1/slots if one has all
 
 
 class Windows(Record):
@@ -320,13 +318,34 @@ class Memory(Record):
     reasons: dict[str, str] = Field(default_factory=dict)
 
 
-class Ramp(Record):
-    """Connections and memory while the barrier fills and opens, as columns of equal length."""
+class Shares(Record):
+    """What a trial used of what it could have: the limiter follows from it.
 
-    at_ms: list[int]  # since the worker got the signal to start
-    connections: list[int]  # open at the server
-    own_kib: list[int | None]  # the worker's user memory, page tables and kernel stacks
-    opened_ms: int | None  # when the barrier opened, None if it never did
+    Both sides in processors; polling is no work. Rates as shares of the highest that was possible;
+    None where there is no such bound, or in older records.
+    """
+
+    client_share: float | None = None  # None: a load, which never sleeps
+    processors: int = 1  # that the client can keep busy
+    server_share: float | None
+    ceiling_share: float | None = None  # of the server's ceiling
+    offered_share: float | None = None  # of the schedule
+    slots_share: float | None = None  # of what so many slots can do behind a delay
+
+
+class Quantiles(Record):
+    """Response times of a part of the requests."""
+
+    p50_ms: float
+    p90_ms: float
+
+
+class LoadReport(Record):
+    """What the load of a server under test saw, apart from the answers."""
+
+    connections_opened: int | None
+    working: Quantiles | None = None  # requests that needed work
+    alone: Quantiles | None = None  # requests before the slow readers came
 
 
 class Cancelled(Record):
@@ -391,10 +410,9 @@ class TrialRecord(Record):
     response_time: Latency | None = None
     work: Work | None = None  # of the workload where some pages need work
     memory: Memory | None = None
-    ramp: Ramp | None = None  # of barrier trials in older campaigns
     cancelled: Cancelled | None = None  # of the workload that interrupts crawls
     fairness: Fairness | None = None  # of the workload that measures it
-    switches: Switches | None = None  # None: of a server, or not recorded
+    switches: Switches | None = None  # None: of a server
     turns: Turns | None = None  # None: a whole trial, run alone
     ledger: Ledger | None
     limiter: Limiter | None = None
@@ -403,7 +421,11 @@ class TrialRecord(Record):
     host: HostNoise | None
     pinning: dict[str, list[int] | str | None]  # client, server; "reason" when not pinned
     seeds: dict[str, int]
-    extra: dict[str, float | int | str | list[float] | None] = Field(default_factory=dict)
+    ready_s: Seconds | None = None  # from the start of the processes until both were warm
+    shares: Shares | None = None
+    page_faults: int | None = None  # of what is under test; none of them needed a disk
+    server_polls: bool | None = None  # of a fixture server: it never slept
+    loaded: LoadReport | None = None  # of a server under test
     stderr: str | None = None  # last lines, for a failed trial
 
 

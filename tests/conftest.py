@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -44,8 +45,9 @@ def _pass(number: int, frame: FrameType | None) -> None:
     """Do nothing: ``nohup`` means that this process goes on."""
 
 
+SERVERS = "tests/server/models/test_conformance.py"
 LONGEST = (
-    "tests/server/models/test_conformance.py",
+    SERVERS,
     "tests/bench/run/test_campaign.py",
     "tests/crawlers/test_conformance.py",
     "tests/tools/test_site.py",
@@ -82,12 +84,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Give each file to one process, and all that use a committed campaign to the same one."""
+    """Give each file to one process, and all that use a committed campaign to the same one.
+
+    In the tests of the servers that is each server: all tests of one share its process.
+    """
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduling(LoadFileScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
             file: str = super()._split_scope(nodeid)
+            if file == SERVERS and (server := re.search(r"\[(\w+-(?:plain|tls))\b", nodeid)):
+                return f"{file} {server[1]}"
             return "committed campaigns" if uses_committed(file) else file
 
     return Scheduling(config, log)

@@ -15,7 +15,7 @@ from tools.site import links
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NAMES = [file.relative_to(ROOT).as_posix() for file in DOCUMENTS]
 MOST_COLUMNS = 100
-MOST_WORDS = 22_500
+MOST_WORDS = 20_000
 MOST_WORDS_OF_README = 700
 MOST_TERMS = 40
 
@@ -72,7 +72,7 @@ def test_the_documents_in_view_can_be_read_in_an_evening() -> None:
     files = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
     words = [len(file.read_text().split()) for file in files]
     assert words[0] <= MOST_WORDS_OF_README
-    assert sum(words) <= MOST_WORDS
+    assert sum(words[1:]) <= MOST_WORDS
 
 
 def test_the_harness_has_few_words_of_its_own() -> None:

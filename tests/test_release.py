@@ -15,4 +15,7 @@ def test_the_citation_has_the_version_and_the_licence_and_no_address() -> None:
     assert cited["version"] == project["version"]
     assert cited["license"] == project["license"]
     assert "://" not in (ROOT / "CITATION.cff").read_text()
-    assert f"{project['version']}" in (ROOT / "CHANGELOG.md").read_text()
+    top = (ROOT / "CHANGELOG.md").read_text().split("\n## ")[1]
+    released = cited["date-released"].strip('"')
+    assert top.startswith(f"[{project['version']}] - {released}\n")
+    assert top.count("\n") <= 45, "it fits a screen"

@@ -14,6 +14,7 @@ import os
 import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from statistics import median
@@ -24,12 +25,11 @@ from rich.console import Console
 from bench import filesystem, store, text
 from bench.__main__ import main as bench
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import CPU_PER_1000
 from bench.cards import document as cards_document
 from bench.cards import libraries
 from bench.claims import ledger, measure
 from bench.claims.experiments import stack_ripping
-from bench.claims.verdict import TOPICS, Evidence, judge, load_all
+from bench.claims.verdict import Evidence
 from bench.cli.commands.report import EXTENSIONS
 from bench.cli.reference import FOLDER
 from bench.costs import accounts as counts
@@ -39,16 +39,12 @@ from bench.fleet import records as fleet_records
 from bench.fleet import report as fleet_report
 from bench.launch import RESULTS, ROOT
 from bench.micro import parts as micro_parts
-from bench.plan.participants import FREE
 from bench.questions import SERVE, answers, equal
 from bench.report import campaigns, cite, comparison, files, findings, numbers, page, readme
 from bench.report.tables import grid
 from bench.show.words import machine_words
 from crawlers.chapter import CRAWLS
-from crawlers.registry import MODELS
 from tools import carried, records, sidebyside, tracebacks
-
-CPU: Final = CPU_PER_1000.name
 
 COMMANDS: Final = (
     "study claims --out docs/notebook/claims.md",
@@ -118,10 +114,12 @@ def cards() -> dict[str, str]:
     return cards_document.pages(analysed("reference"), counted(), sha256)
 
 
-def fleet_tables(name: str) -> str:
+def fleet_tables(name: str, first: int = 0) -> str:
+    """The tables of a fleet from the ``first`` on; its summary has all."""
     found = fleet_report.report(fleet_records.STUDY.last(RESULTS / name))
     lost = "\n".join(f"- {note}" for note in found.notes)
-    return "\n\n".join(filter(None, [found.about, found.excerpt(), lost]))
+    tables = replace(found, tables=found.tables[first:]).excerpt()
+    return "\n\n".join(filter(None, [found.about, tables, lost]))
 
 
 @cache
@@ -136,47 +134,9 @@ def chapter() -> str:
     return ledger.rendered("chapter.md", steps=steps, python=python, elsewhere=ledger.elsewhere)
 
 
-def claims() -> str:
-    """The verdicts of docs/claims.md, without those of the chapter."""
-    found = judge(evidence(), [claim for claim in load_all() if not claim.step])
-    words = ledger.interpreters(found)
-    return ledger.rendered("verdicts.md", verdicts=found, topics=TOPICS, interpreters=words)
-
-
 @cache
 def quoted() -> numbers.Numbers:
     return numbers.Numbers(analysed("reference"))
-
-
-def story() -> str:
-    """The table of docs/story.md: what each model costs, over the campaigns of the headlines."""
-    found = quoted()
-    costs = {
-        name: [
-            f"handovers/{what}/cost/{name}" if name == FREE else f"page/{CPU}/{point}/{name}"
-            for what, point in (("fetched", "fetch-100"), ("crawled", "throughput-100"))
-        ]
-        for name in MODELS
-    }
-    rows = [
-        [
-            f"`{name}`",
-            found.over(f"memory/plain/{name}"),
-            found.over(f"memory/tls/{name}"),
-            *map(found.over, costs[name]),
-        ]
-        for name in MODELS
-    ]
-    heads = [
-        "model",
-        "KiB for an idle connection",
-        "KiB over TLS",
-        "µs for a fetched page",
-        "µs for a crawled page",
-    ]
-    assert found.group is not None, "results/headlines has campaigns"
-    about = f"{found.group.size}, {found.group.python}; 100 slots, pages of 2 KB."
-    return "\n".join([*text.markdown_table(heads, rows, right=4), "", about])
 
 
 def steps() -> str:
@@ -241,20 +201,6 @@ def others() -> str:
     return comparison.confirmed(analysed("reference"), contributed)
 
 
-def served() -> str:
-    """The findings of docs/servers.md."""
-    found = [
-        answer.finding
-        for question, answer in answers(analysed("reference"))
-        if question.NAME in SERVE
-    ]
-    return "\n".join(
-        textwrap.fill(cite.quoted(one), 100, initial_indent="- ", subsequent_indent="  ")
-        for one in found
-        if one
-    )
-
-
 def served_tables() -> str:
     """The findings and tables of docs/reference/servers.md."""
     analysis = analysed("reference")
@@ -274,15 +220,12 @@ def served_tables() -> str:
 
 BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     ("chapter", "chapter"): chapter,
-    ("claims", "claims"): claims,
     ("costs", "costs"): costs_table,
-    ("fleet", "fleet"): partial(fleet_tables, "fleet"),
+    ("fleet", "fleet"): partial(fleet_tables, "fleet", 1),
     ("notebook/fleet", "fleet-tls"): partial(fleet_tables, "fleet-tls"),
     ("story", "steps"): steps,
-    ("story", "story"): story,
     ("notebook/libraries", libraries.NAME): used,
     ("notebook/method-studies", equal.NAME): held_equal,
-    ("servers", "servers"): served,
     ("reference/servers", "servers-tables"): served_tables,
     ("reading-the-charts", readme.NAME): partial(gallery, "reference"),
     ("interpreters", readme.NAME): partial(gallery, "interpreters"),

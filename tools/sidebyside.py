@@ -296,7 +296,7 @@ def markdown() -> str:
     """The page of docs/: the functions of each section, and what is counted."""
     names = [
         [
-            f"**{section.title}**: {section.sentence}",
+            section.title,
             *(", ".join(f"`{part.name}`" for part in by_model[m]) or "–" for m in MODELS),
         ]
         for section, by_model in aligned()

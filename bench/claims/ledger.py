@@ -23,6 +23,7 @@ from bench.claims.verdict import (
     Number,
     Verdict,
     bounds_words,
+    counted,
     judge,
     load_all,
     of_campaign,
@@ -49,10 +50,15 @@ def figure(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
 
 
+def given(judged: Judged) -> str:
+    """The number that was given for a reading, or both ends of a range, without its unit."""
+    return "–".join(map(figure, dict.fromkeys(judged.reading.then or ())))
+
+
 def stated(judged: Judged) -> str:
     if judged.reading.then is None:
         return MISSING
-    return f"{'–'.join(map(figure, dict.fromkeys(judged.reading.then)))} {judged.reading.unit}"
+    return counted(given(judged), judged.reading.unit)
 
 
 def all_stated(verdict: Verdict) -> str:
@@ -65,7 +71,7 @@ def now(judged: Judged) -> str:
     found = judged.now
     if isinstance(found, Missing):
         return MISSING
-    text = f"{figure(found.value)} {judged.reading.unit}"
+    text = counted(figure(found.value), judged.reading.unit)
     if found.low == found.high:
         return text
     return f"{text} [{figure(found.low)}, {figure(found.high)}]"
@@ -120,7 +126,7 @@ def elsewhere(one: Judged, other: Judged) -> str:
 
 def rendered(template: str, **names: object) -> str:
     templates = markup.templates(__name__)
-    own = (all_stated, anchor, basis, bounds_words, commit_words, machine_words, now, stated)
+    own = (all_stated, anchor, basis, bounds_words, commit_words, given, machine_words, now, stated)
     templates.filters.update({function.__name__: function for function in own})
     return templates.get_template(template).render(names)
 

@@ -10,6 +10,7 @@ overlaps a bound: that is the verdict on it.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -341,15 +342,22 @@ def load_all(folder: Path = SENTENCES) -> list[Claim]:
     return sorted(claims, key=lambda claim: (order.index(claim.topic), claim.name))
 
 
+def counted(figure: str, unit: str) -> str:
+    """A number and its unit, which is written for many: ``1 handler per fetch``."""
+    if figure == "1" and not unit.startswith(("times", "%")):
+        unit = re.sub(r"^((?:\w+ )?\w{3,})s\b", r"\1", unit)
+    return f"{figure} {unit}"
+
+
 def bounds_words(holds: Range, unit: str) -> str:
     """The bounds within which the claim counts as true: ``25 to 100 KiB``, ``2 times or more``."""
     low, high = holds
     if low == high:
-        return f"{low:g} {unit}"
+        return counted(f"{low:g}", unit)
     if high == inf:
-        return f"{low:g} {unit} or more"
+        return f"{counted(f'{low:g}', unit)} or more"
     if low in (0.0, -inf):
-        return f"{high:g} {unit} or less"
+        return f"{counted(f'{high:g}', unit)} or less"
     return f"{low:g} to {high:g} {unit}"
 
 

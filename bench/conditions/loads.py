@@ -10,6 +10,7 @@ from typing import Any
 from bench.arrivals import WORK_EVERY
 from bench.conditions.condition import Condition, Params
 from bench.machine.cpu import Pinning
+from bench.schema import LoadReport, Quantiles
 from bench.sides.loads import How
 from bench.sides.protocol import Command, Load
 from bench.sides.sides import Sides
@@ -59,15 +60,22 @@ class UnderLoad(Condition):
             yield
 
     def seen(self, sides: Sides, rate: float) -> dict[str, Any]:
-        fields: dict[str, Any] = {"memory": sides.parts.get("memory"), "extra": {}}
-        for name in ("working", "alone"):
-            if times := sides.latency(name):
-                fields["extra"][f"{name}_p50_ms"] = times.p50_ms
-                fields["extra"][f"{name}_p90_ms"] = times.p90_ms
+        loaded = sides.result.loaded if sides.result else None
+        report = LoadReport(
+            connections_opened=loaded.connections if loaded else None,
+            working=quantiles(sides, "working"),
+            alone=quantiles(sides, "alone"),
+        )
+        fields: dict[str, Any] = {"memory": sides.parts.get("memory"), "loaded": report}
         if others := sides.latency("others"):
             fields["response_time"], fields["offered_per_s"] = others, self.per_s
             fields["late_starts"] = sides.result.late if sides.result else None
         return fields
+
+
+def quantiles(sides: Sides, name: str) -> Quantiles | None:
+    times = sides.latency(name)
+    return Quantiles(p50_ms=times.p50_ms, p90_ms=times.p90_ms) if times else None
 
 
 def under(

@@ -77,7 +77,7 @@ def fairness(
 
     ``slots`` and ``ended_s`` hold the slot and the time of each completion, in
     seconds since the crawl began. The last ``count`` exchanges do not count:
-    by then some slots have nothing left to do, which is not unfair. The rest is one window.
+    by then some slots have nothing left to do, which is not unfair.
     """
     import numpy as np
 
@@ -91,10 +91,10 @@ def fairness(
     done = np.bincount(slots, minlength=count)
     return Fairness(
         slots=count,
+        until_s=round(until, 6),
         quantiles=list(QUANTILES),
-        ends_s=[round(until, 6)],
-        completions=[np.quantile(done, QUANTILES).tolist()],
-        silent=[int((done == 0).sum())],
+        completions=np.quantile(done, QUANTILES).tolist(),
+        silent=int((done == 0).sum()),
         longest_gap_s=np.quantile(longest_gaps(slots, ended_s, count, until), QUANTILES).tolist(),
         jain=float(done.sum() ** 2 / (count * (done**2).sum())),
     )

@@ -39,9 +39,7 @@ COLUMNS: Final = {
 MEMORY: Final = (HELD, OVER_TLS)
 POINT: Final = "throughput-100"
 PROSE: Final = (
-    "Everything is a ratio to `async_await` in the same campaign: below 1 it costs less. A ratio "
-    "whose interval includes 1, or that lies within the noise floor, is undecided. To measure it: "
-    "`python -m bench run`."
+    "Ratios are to `async_await`, in the same campaign. To measure it: `python -m bench run`."
 )
 
 
@@ -77,9 +75,9 @@ class Against:
         ]
 
     def said(self, label: str) -> str:
-        """``22 % less for a page, undecided for a connection``."""
+        """``time per page 22 % less, memory undecided``, after the two names."""
         parts = [
-            f"{words(mine[label])} for {self.title(key)}"
+            f"{self.title(key)} {words(mine[label])}"
             for key, mine in self.ratios.items()
             if label in mine
         ]

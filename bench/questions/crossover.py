@@ -224,7 +224,7 @@ def _ten_thousand(analysis: Analysis) -> list[str]:
         if (ends := ended[label])
     ]
     most = "10,000 slots behind a delay of 1 s can fetch 10,000 pages/s at most"
-    return [f"{most}. In trials that ended, they fetch: {listing(told)}."]
+    return [f"{most}. Pages/s in trials that ended: {listing(told)}."]
 
 
 def _much(compared: Comparison) -> str:

@@ -2,7 +2,7 @@
 
 Pinning and malloc were held equal once, and had decided it. So each thing that the harness fixes
 is flipped in a point of its own (:func:`bench.plan.profiles.equal`). A ratio to callbacks that
-changes by more than the noise floor belongs into a headline, or to what users have.
+changes by more than the noise floor belongs in a headline, or is set as users have it.
 """
 
 from __future__ import annotations

@@ -14,12 +14,17 @@ from bench.analysis.analysis import Analysis
 from bench.arrivals import WORK_EVERY
 from bench.questions.columns import Columns, Read
 from bench.questions.question import Headline
-from bench.show.measured import MS, Measured, median_response, noted, p99_response
+from bench.schema import TrialRecord
+from bench.show.measured import MS, Measured, median_response, p99_response
 
 NAME: Final = "mixed_server"
 ASKS: Final = "What does work on one request in ten do to the other nine, at a server?"
 LATE: Final = 0.01
 """So many late starts in a load are no schedule that was kept."""
+
+
+def working_median(trial: TrialRecord) -> float | None:
+    return trial.loaded.working.p50_ms if trial.loaded and trial.loaded.working else None
 
 
 class Beside(Columns):
@@ -50,7 +55,7 @@ COLUMNS: Final = Beside(
             "with work, median",
             "response time with 10 ms of work, median",
             MS,
-            noted("working_p50_ms"),
+            working_median,
         ),
     },
     head="tail",

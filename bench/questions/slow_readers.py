@@ -13,7 +13,7 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.questions.columns import Columns, Read
 from bench.schema import TrialRecord
-from bench.show.measured import KIB_EACH, MS, Measured, median_response, noted
+from bench.show.measured import KIB_EACH, MS, Measured, median_response
 from bench.sides.loads import SEGMENT
 from bench.text import KIB, count
 
@@ -25,6 +25,10 @@ def _machine(trial: TrialRecord) -> float | None:
     if trial.memory is None or trial.memory.machine_drop_bytes is None:
         return None
     return trial.memory.machine_drop_bytes / trial.memory.connections / KIB
+
+
+def alone_median(trial: TrialRecord) -> float | None:
+    return trial.loaded.alone.p50_ms if trial.loaded and trial.loaded.alone else None
 
 
 class Readers(Columns):
@@ -49,7 +53,7 @@ COLUMNS: Final = Readers(
             "fast, alone",
             "an answer of 1 MB without slow readers, median",
             MS,
-            noted("alone_p50_ms"),
+            alone_median,
         ),
         "beside": Read("fast, beside", "… beside a thousand of them", MS, median_response),
     },

@@ -37,9 +37,10 @@ def text(campaign: CampaignRecord, sha256: str) -> str:
 
 
 def quoted(finding: str) -> str:
-    """The headline of a finding, in bold, and its interval."""
+    """The headline of a finding, in bold, and its interval; without one, its first sentence."""
     found = QUOTED.match(finding)
-    return f"{found[0].rstrip('.')}." if found else finding
+    said = found[0] if found else finding.partition(". ")[0]
+    return f"{said.rstrip('.')}."
 
 
 def quotation(finding: str, campaign: CampaignRecord) -> str:

@@ -63,9 +63,9 @@ def row(trial: TrialRecord) -> dict[str, Scalar]:
     """One trial as a row."""
     cells: dict[str, Scalar] = {name: getattr(trial, name) for name in PLAIN}
     cells |= {name: trial.params.get(name) for name in PARAMS}
-    client, polls = trial.pinning.get("client"), trial.extra.get("server_polls")
+    client, polls = trial.pinning.get("client"), trial.server_polls
     cells["client_processors"] = len(client) if isinstance(client, list) else None
-    cells["server_polls"] = None if polls is None else int(bool(polls))
+    cells["server_polls"] = None if polls is None else int(polls)
     for prefix, kind in PARTS.items():
         cells |= columns(prefix, kind, getattr(trial, prefix))
     cells |= columns("handshakes", Handshakes, trial.ledger and trial.ledger.handshakes)

@@ -208,7 +208,7 @@ def warm(member: Member) -> None:
         if in_turns:
             sides.begin()
             taker.server.stop()
-    trial.extra["ready_s"] = time.monotonic() - began
+    trial.ready_s = time.monotonic() - began
 
 
 def alone(member: Member) -> None:

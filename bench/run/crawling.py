@@ -9,9 +9,10 @@ from typing import Any, Final
 from bench.conditions.condition import Condition
 from bench.controls import FAMILY, REPEATS
 from bench.plan.workloads import SITE_SEED, Point
-from bench.run.judge import Strain, limiter, slot_bound, void_reason
+from bench.run.judge import limiter, slot_bound, void_reason
 from bench.run.trial import Trial
 from bench.run.turns import GroupEndedError
+from bench.schema import Shares
 from bench.sides.process import WorkerProcess
 from bench.sides.progress import Progress
 from bench.sides.protocol import Command
@@ -144,30 +145,23 @@ class Crawling(Sides):
         client = client_s / wall_s if wall_s else 0.0
         # A server that polls is always busy; what counts is its work.
         server = server_s / wall_s * min(1.0, self.working) if wall_s else 0.0
-        extra: dict[str, Any] = {
-            "client_share": client,
-            "server_share": server,
+        # It was measured with keep-alive on plain HTTP, and says nothing about other ways.
+        plain = all(one.keep_alive and one.tls is None for one in trial.conditions)
+        shares = Shares(
+            client_share=client,
+            processors=trial.most_busy,
+            server_share=server,
+            ceiling_share=share_of(rate, trial.bench.ceiling if plain else None),
+            offered_share=share_of(rate, fields.get("offered_per_s")),
+            slots_share=share_of(rate, slot_bound(self.slots, trial.point.delay)),
+        )
+        limited = all(one.limited for one in trial.conditions)
+        return {
+            "shares": shares,
+            "limiter": limiter(shares) if limited else None,
             "page_faults": result.page_faults,
             "server_polls": trial.server_polls,
         }
-        found: dict[str, Any] = {"extra": extra}
-        if all(one.limited for one in trial.conditions):
-            # It was measured with keep-alive on plain HTTP, and says nothing about other ways.
-            plain = all(one.keep_alive and one.tls is None for one in trial.conditions)
-            ceiling = trial.bench.ceiling if plain else None
-            found["limiter"] = limiter(
-                Strain(
-                    client,
-                    server,
-                    rate,
-                    ceiling=ceiling,
-                    offered=fields.get("offered_per_s"),
-                    slot_bound=slot_bound(self.slots, trial.point.delay),
-                    processors=trial.most_busy,
-                )
-            )
-            extra["ceiling_share"] = rate / ceiling if ceiling else None
-        return found
 
     @property
     def pinned(self) -> dict[str, list[int] | None]:
@@ -199,6 +193,10 @@ def start_server(
     return Server(
         point.site, delay=point.delay, seed=SITE_SEED, cores=cores, wait=wait, options=options
     )
+
+
+def share_of(rate: float, most: float | None) -> float | None:
+    return rate / most if most else None
 
 
 class LedgerCount:

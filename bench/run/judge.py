@@ -18,7 +18,6 @@ The rules, in this order; the thresholds are the constants below:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -26,7 +25,7 @@ from bench import controls
 from bench.conditions.condition import Condition
 from bench.launch import program
 from bench.plan.workloads import mean_delay_s
-from bench.schema import Ledger, Limiter, TrialRecord
+from bench.schema import Ledger, Limiter, Shares, TrialRecord
 from bench.sides.protocol import Result
 from bench.text import listing
 
@@ -104,39 +103,23 @@ NEAR_SLOT_BOUND = 0.80
 IDLE = 0.70
 
 
-@dataclass(frozen=True, slots=True)
-class Strain:
-    """What a trial used and achieved; shares are of one processor.
-
-    ``processors`` is how many the client may use.
-    """
-
-    client_share: float
-    server_share: float
-    rate: float
-    ceiling: float | None = None
-    offered: float | None = None
-    slot_bound: float | None = None
-    processors: int = 1
-
-
 def slot_bound(slots: int, delay: str) -> float | None:
     """The most requests per second that so many slots can make behind a delay; None without one."""
     mean = mean_delay_s(delay)
     return slots / mean if mean > 0 else None
 
 
-def limiter(load: Strain) -> Limiter:
-    client_busy = load.client_share >= BUSY * load.processors
-    server_busy = load.server_share >= BUSY
-    idle = max(load.client_share, load.server_share) <= IDLE
+def limiter(used: Shares) -> Limiter:
+    client, server = used.client_share or 0.0, used.server_share or 0.0
+    client_busy, server_busy = client >= BUSY * used.processors, server >= BUSY
     if client_busy != server_busy:
         return "client" if client_busy else "server"
-    if load.ceiling and load.rate >= NEAR_CEILING * load.ceiling:
+    if (used.ceiling_share or 0.0) >= NEAR_CEILING:
         return "server"
-    if load.offered and load.rate >= NEAR_OFFERED * load.offered:
+    if (used.offered_share or 0.0) >= NEAR_OFFERED:
         return "schedule"
-    if load.slot_bound and (idle or load.rate >= NEAR_SLOT_BOUND * load.slot_bound):
+    idle, share = max(client, server) <= IDLE, used.slots_share
+    if share is not None and (idle or share >= NEAR_SLOT_BOUND):
         return "schedule"
     return "unclear"
 

@@ -106,7 +106,7 @@ def finish(
     return TrialRecord(
         **identity(point, trial.turn, trial.backend, trial.number),
         **fields,
-        extra=trial.extra,
+        ready_s=trial.ready_s,
         status=trial.status,
         reason=trial.reason,
         started=trial.started,
@@ -125,7 +125,7 @@ def finish(
 
 
 def measured(trial: Trial, sides: Crawling | Serving, result: Result) -> dict[str, Any]:
-    """The fields of a record that need a result; what has no field goes into ``trial.extra``."""
+    """The fields of a record that need a result."""
     turns, rate = trial.turns, paced(trial, sides, result)
     elapsed_s = None if turns or rate is None else result.elapsed_s
     if rate:
@@ -152,10 +152,7 @@ def measured(trial: Trial, sides: Crawling | Serving, result: Result) -> dict[st
         fields["service_time"] = encode_latency(inside) if len(inside) else None
     for one in trial.conditions:
         fields |= one.seen(sides, rate or 0.0)
-        trial.extra |= fields.pop("extra", {})
-    fields |= sides.strain(rate or 0.0, fields)
-    trial.extra |= fields.pop("extra")
-    return fields
+    return fields | sides.strain(rate or 0.0, fields)
 
 
 def paced(trial: Trial, sides: Crawling | Serving, result: Result) -> float | None:

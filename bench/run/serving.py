@@ -16,6 +16,7 @@ from bench.machine import memory
 from bench.plan.workloads import SITE_SEED
 from bench.run.judge import BUSY
 from bench.run.trial import Trial
+from bench.schema import Shares
 from bench.sides.process import ProcessError, WorkerProcess
 from bench.sides.progress import PLACES, Progress
 from bench.sides.protocol import Command, Result
@@ -102,17 +103,17 @@ class Serving(Sides):
 
     def strain(self, rate: float, fields: Mapping[str, Any]) -> dict[str, Any]:
         """How busy the server was, and whether that limited the trial."""
-        turns, loaded = self._trial.turns, self.result and self.result.loaded
+        turns = self._trial.turns
         # A server that waits for its processor is not idle: other programs are running there.
         used_s = turns.cpu_s + self._trial.waited_s if turns else 0.0
         share = used_s / turns.wall_s if turns and turns.wall_s else None
-        extra = {
-            "server_share": share,
-            "page_faults": self._faults,
-            "connections_opened": loaded.connections if loaded else None,
-        }
         limited = None if share is None else "server" if share >= BUSY else "client"
-        return {"extra": extra, "limiter": limited, "switches": None}
+        return {
+            "shares": Shares(server_share=share),
+            "page_faults": self._faults,
+            "limiter": limited,
+            "switches": None,
+        }
 
     @property
     def pinned(self) -> dict[str, list[int] | None]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from bench.conditions.condition import Condition
 from bench.histograms import FloatArray
@@ -52,7 +51,7 @@ class Trial:
     turns: Turns | None = None
     waited_s: float = 0.0  # for a processor, in counted turns; 0 where nobody knows
     within_turns: Sequence[float] | FloatArray = ()
-    extra: dict[str, Any] = field(default_factory=lambda: {"ready_s": None})
+    ready_s: float | None = None
 
     @property
     def backend(self) -> Backend:

@@ -27,16 +27,6 @@ Value = Callable[[TrialRecord], float | None]
 """A number of one trial; None where it has none."""
 
 
-def noted(name: str) -> Value:
-    """A number that the harness noted with the trial."""
-
-    def value(trial: TrialRecord) -> float | None:
-        found = trial.extra.get(name)
-        return found if isinstance(found, float) else None
-
-    return value
-
-
 def median_response(trial: TrialRecord) -> float | None:
     return trial.response_time.p50_ms if trial.response_time else None
 

@@ -34,9 +34,9 @@ def mapped(*, backends: Sequence[str] = MODELS, blocks: int = 3, **options: Any)
 
 
 def faulting(line: TrialRecord, per_page: float, state: str) -> TrialRecord:
-    extra = line.extra | {"page_faults": round(per_page * (line.pages or 0))}
+    faults = round(per_page * (line.pages or 0))
     mechanism = line.mechanism | {"malloc": state}
-    return line.model_copy(update={"extra": extra, "mechanism": mechanism})
+    return line.model_copy(update={"page_faults": faults, "mechanism": mechanism})
 
 
 def slower(line: TrialRecord, plain: TrialRecord) -> TrialRecord:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import ast
-import os
 import resource
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +11,7 @@ import pytest
 from bench import filesystem
 from bench.filesystem import FileError
 from bench.launch import ROOT
+from tests.programs import python
 
 WRITES_TOO_MUCH = """
 import resource, sys
@@ -33,13 +31,9 @@ def test_text_is_utf_8_in_any_locale(tmp_path: Path) -> None:
         "file = Path(sys.argv[1]); "
         "filesystem.write_text(file, '\\u2013'); filesystem.read_text(file)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path / "a")],
-        env=os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
-        cwd=ROOT,
-        capture_output=True,
-    )
-    assert (done.returncode, done.stderr) == (0, b"")
+    locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = python("-c", script, str(tmp_path / "a"), env=locale)
+    assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "a").read_bytes() == "–".encode()
 
 
@@ -48,12 +42,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path, before: str | None) -
     file = tmp_path / "report"
     if before is not None:
         file.write_text(before)
-    done = subprocess.run(
-        [sys.executable, "-c", WRITES_TOO_MUCH, str(file)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
+    done = python("-c", WRITES_TOO_MUCH, str(file))
     assert done.stdout == f"{file}: File too large\n"
     assert [(f.name, f.read_text()) for f in tmp_path.iterdir()] == (
         [] if before is None else [("report", before)]

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -16,6 +13,7 @@ from bench.cli import reference
 from bench.filesystem import FileError
 from bench.launch import ROOT
 from bench.report.charts import look
+from tests.programs import python
 
 READ = {
     "palette.toml": "bench.palette",
@@ -68,11 +66,8 @@ def test_a_damaged_file_is_named(copied: Path, name: str, damage: str) -> None:
             file.unlink()
         else:
             file.write_bytes(spoiled[damage])
-        done = subprocess.run(
-            [sys.executable, "-c", IMPORT.format(READ[name])],
-            cwd=copied, env=os.environ | {"PYTHONPATH": str(copied)},
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        program = IMPORT.format(READ[name])
+        done = python("-c", program, cwd=copied, env={"PYTHONPATH": str(copied)})
     finally:
         file.write_bytes(whole)
     assert done.returncode == 1

@@ -89,7 +89,7 @@ def trial(**changes: object) -> bytes:
         (b"not json at all\n", ":1: not JSON"),
         (b"[" * 100_000 + b"\n", ":1: not JSON"),
         (b'{"some": "json"}\n', ":1: not a record of this suite"),
-        (line(schema_version=99), ":1: schema version 99, but this program reads 1"),
+        (line(schema_version=99), ":1: schema version 99, but this program reads 2"),
         (line(surprise=1), ":1: not a valid record: .*surprise"),
         (line(kind="novel"), ":1: not a valid record"),
         (line() + b"\xff\xfe\n" + line(), ":2: not JSON"),

@@ -6,7 +6,7 @@ import re
 import shutil
 import socket
 import subprocess
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,11 +16,9 @@ from crawlers.http import RECV_SIZE
 from crawlers.job import Job
 from crawlers.recorder import TimesRecorder
 from tests.crawlers.backends import crawl, models
-from tests.crawlers.conftest import FixtureServer
+from tests.server.fixture_server import Running, running
 
 pytestmark = pytest.mark.timeout(600)
-
-Start = Callable[..., FixtureServer]
 
 
 @pytest.mark.parametrize(
@@ -31,7 +29,7 @@ Start = Callable[..., FixtureServer]
     ],
 )
 def test_every_receive_asks_for_as_much(
-    name: str, size: int, tree: FixtureServer, monkeypatch: pytest.MonkeyPatch
+    name: str, size: int, tree: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """asyncio's transports ask for four times as much, and run as they ship."""
     sizes = set()
@@ -52,29 +50,30 @@ ATTEMPTS = 8
 
 
 @models
-def test_every_slot_has_its_turn(name: str, tree: FixtureServer) -> None:
+def test_every_slot_has_its_turn(name: str, tree: Running) -> None:
     """A slot that never gets work opens no connection, and the models are not equal any more.
 
     On a busy machine a thread may start when the others have fetched everything.
     """
     opened = []
     for _ in range(ATTEMPTS):
-        tree.control("/reset", {})
+        tree.call("/reset", {})
         crawl(name, tree.url, slots=150)
-        opened.append(tree.control("/ledger?summary=1")["connections_opened"])
+        opened.append(tree.call("/ledger?summary=1")["connections_opened"])
         if opened[-1] == 150:
             break
     assert opened[-1] == 150, opened
 
 
 @pytest.fixture(scope="module")
-def listing(start_server: Start) -> FixtureServer:
+def listing() -> Iterator[Running]:
     """A hundred pages without links."""
-    return start_server("--site", "list:100:500")
+    with running("--site", "list:100:500") as server:
+        yield server
 
 
 @models
-def test_response_times_of_a_stall_match_the_schedule(name: str, listing: FixtureServer) -> None:
+def test_response_times_of_a_stall_match_the_schedule(name: str, listing: Running) -> None:
     """Coordinated omission: 100 requests/s for 1 s meet a stall of 0.5 s.
 
     On paper, answers due in the stall come at its end: 50 response times are
@@ -83,8 +82,8 @@ def test_response_times_of_a_stall_match_the_schedule(name: str, listing: Fixtur
     urls = tuple(f"{listing.url}p/{n}" for n in range(100))
     job = Job(urls, slots=100, follow=False, schedule=tuple(n / 100 for n in range(100)))
     for last in (*[False] * (ATTEMPTS - 1), True):
-        listing.control("/reset", {})
-        listing.control("/stall", {"at_s": 0.2, "for_s": 0.5})
+        listing.call("/reset", {})
+        listing.call("/stall", {"at_s": 0.2, "for_s": 0.5})
         recorder = TimesRecorder()
         report = registry.load(name).crawl(job, recorder)
         assert report.pages == 100
@@ -108,7 +107,7 @@ def html_tree() -> Path | None:
 
 
 @pytest.fixture(scope="module")
-def real(start_server: Start, tmp_path_factory: pytest.TempPathFactory) -> FixtureServer:
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """A site of real HTML, a hundred pages at most."""
     source = html_tree()
     if source is None:
@@ -119,34 +118,33 @@ def real(start_server: Start, tmp_path_factory: pytest.TempPathFactory) -> Fixtu
     names = sorted(path.name for path in folder.glob("*.html"))
     links = "".join(f'<li><a href="{name}">{name}</a>' for name in names)
     (folder / "index.html").write_text(f"<!doctype html><title>t</title><ul>{links}</ul>")
-    return start_server("--site", f"dir:{folder}", "--cache", "")
+    with running("--site", f"dir:{folder}") as server:
+        yield server
 
 
 @models
-def test_real_html_gives_the_digest_of_an_independent_parser(
-    name: str, real: FixtureServer
-) -> None:
+def test_real_html_gives_the_digest_of_an_independent_parser(name: str, real: Running) -> None:
     report = crawl(name, real.url, slots=10, timeout_s=60.0)
-    assert report.digest == real.digest
+    assert report.digest == real.ready["digest"]
     assert report.pages > 50
 
 
 @pytest.mark.skipif(shutil.which("wget") is None, reason="wget is not installed")
-def test_wget_finds_the_same_pages(real: FixtureServer, tmp_path: Path) -> None:
+def test_wget_finds_the_same_pages(real: Running, tmp_path: Path) -> None:
     """An independent crawler asks for the same pages, and for nothing that we missed.
 
     wget also follows ``<link>`` elements, and loads images, styles and scripts.
     """
     report = crawl("threads", real.url, slots=10, timeout_s=60.0)
     ours = {"/" + url.split("/", 3)[3] for url in report.rows}
-    real.control("/reset", {})
+    real.call("/reset", {})
     subprocess.run(
         ["wget", "--recursive", "--level=inf", "--quiet", "-e", "robots=off", real.url],
         cwd=tmp_path,
         check=False,  # 8 says that something was answered 404, as some links are
         timeout=300,
     )
-    theirs = set(real.control("/ledger")["requests"])
+    theirs = set(real.call("/ledger")["requests"])
     assert ours <= theirs
     heads = "".join(page.read_text() for page in tmp_path.rglob("*.html"))
     linked = re.findall(r'<(?:link|script|img)[^>]*?(?:href|src)="([^"#]+)', heads)

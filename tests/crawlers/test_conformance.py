@@ -22,6 +22,7 @@ from crawlers import registry
 from crawlers.conformance.conftest import GIVE_UP, Resources
 from crawlers.registry import MODELS
 from tests.crawlers.backends import IN_CHILDREN
+from tests.programs import Done, python
 
 WHOLE = (
     *MODELS,
@@ -91,7 +92,7 @@ def conformance(names: Sequence[str], *options: str) -> None:
         )
         for name in names
     }
-    outputs = {name: suite.communicate(timeout=1400)[0].decode() for name, suite in running.items()}
+    outputs = {name: each.communicate(timeout=1400)[0].decode() for name, each in running.items()}
     for name, suite in running.items():
         assert suite.returncode == 0 or why_not(outputs[name]), outputs[name]
 
@@ -136,9 +137,13 @@ def test_the_models_conform_on_other_releases(pytest_alone: Path, tmp_path: Path
         assert suite.returncode == 0, f"{which}\n{outputs[which]}"
 
 
-def third_party(
-    folder: Path, name: str, code: str, *options: str
-) -> subprocess.CompletedProcess[str]:
+def tried(name: str, *options: str, folder: Path) -> Done:
+    """Run the suite on a backend that this folder makes known."""
+    arguments = ["conformance", name, "-q", *ALONE, *options]
+    return python("-m", "crawlers", *arguments, env=WITHOUT_PLUGINS | {"PYTHONPATH": str(folder)})
+
+
+def third_party(folder: Path, name: str, code: str, *options: str) -> Done:
     """Run the suite on a backend from a distribution of its own."""
     (folder / f"c10k_{name}.py").write_text(code)
     metadata = folder / f"c10k_{name}-0.1.dist-info"
@@ -146,24 +151,17 @@ def third_party(
     (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: c10k-{name}\nVersion: 0.1\n")
     points = f"[crawlers.backends]\n{name} = c10k_{name}:BACKEND\n"
     (metadata / "entry_points.txt").write_text(points)
-    return subprocess.run(
-        [sys.executable, "-m", "crawlers", "conformance", name, "-q", *ALONE, *options],
-        env=os.environ | WITHOUT_PLUGINS | {"PYTHONPATH": str(folder)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    return tried(name, *options, folder=folder)
 
 
 @pytest.mark.slow
 def test_the_backend_of_the_documentation_is_conformant(tmp_path: Path) -> None:
     """docs/adding-a-backend.md: its distribution, found by its entry point."""
-    text = (ROOT / "docs" / "adding-a-backend.md").read_text()
-    (toml,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
-    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    points = tomllib.loads(toml)["project"]["entry-points"]["crawlers.backends"]
+    example = ROOT / "docs" / "examples" / "futures"
+    project = tomllib.loads((example / "pyproject.toml").read_text())["project"]
+    points = project["entry-points"]["crawlers.backends"]
     assert points == {"futures": "c10k_futures:BACKEND"}
-    done = third_party(tmp_path, "futures", code)
+    done = third_party(tmp_path, "futures", (example / "c10k_futures.py").read_text())
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"(?m)^\d+ passed, \d+ skipped in ", done.stdout), (
         "more than TLS was skipped, or a test was expected to fail"
@@ -205,13 +203,7 @@ class Loop(asyncio.SelectorEventLoop):
 def test_a_loop_that_fails_everything_is_told_so_and_soon(tmp_path: Path) -> None:
     """It ran for eleven minutes, and then listed each test."""
     (tmp_path / "dead.py").write_text(DEAD)
-    done = subprocess.run(
-        [sys.executable, "-m", "crawlers", "conformance", "dead:Loop", "-q", *ALONE],
-        env=os.environ | WITHOUT_PLUGINS | {"PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    done = tried("dead:Loop", folder=tmp_path)
     assert done.returncode == 1, done.stdout
     assert f"fails: ends {GIVE_UP} of {GIVE_UP}; passes: none. First look at one: -x" in done.stdout
     assert "most of it fails; --maxfail 999 runs the rest" in done.stdout

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from importlib import import_module
@@ -15,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.launch import ROOT
 from crawlers import registry
 from crawlers.conformance.scripted import ScriptedServer, page
 from crawlers.job import CrawlReport, Job
 from crawlers.recorder import NullRecorder
 from tests.crawlers.backends import HERE, IN_CHILDREN, each, load
 from tests.crawlers.raised import ANY, SOCKET, exceptions_in, made
+from tests.programs import python
 
 Place = tuple[str, list[type[Exception]]]
 """Where a backend calls its library, and what that may raise there."""
@@ -199,12 +197,7 @@ def test_no_exception_of_gevent_ends_a_crawl() -> None:
     pytest.importorskip("gevent", exc_type=ImportError)
     with ScriptedServer() as server:
         site(server)
-        done = subprocess.run(
-            [sys.executable, "-c", WITH_GEVENT, server.url],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-        )
+        done = python("-c", WITH_GEVENT, server.url)
     assert (done.returncode, done.stderr) == (0, "")
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(lines) >= 3 * len(SOCKET)

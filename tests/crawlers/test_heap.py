@@ -34,12 +34,7 @@ def usual() -> dict[str, str]:
 
 def states() -> list[str]:
     done = subprocess.run(
-        [sys.executable, "-c", STATES],
-        env=usual(),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+        [sys.executable, "-c", STATES], env=usual(), capture_output=True, text=True, timeout=60
     )
     return done.stdout.splitlines()
 

@@ -22,8 +22,7 @@ from crawlers.job import Job
 from crawlers.recorder import NullRecorder
 from crawlers.registry import Backend
 from tests.crawlers.backends import load
-from tests.crawlers.conftest import FixtureServer
-from tests.crawlers.test_backends import Start
+from tests.server.fixture_server import Running, running
 
 SITE = ("--site", "tree:60:5:1024", "--delay", "exponential:4")
 LONGEST_S = 0.12
@@ -154,14 +153,15 @@ OTHERS = (
 
 
 @pytest.fixture(scope="module")
-def small(start_server: Start) -> FixtureServer:
-    return start_server(*SITE)
+def small() -> Iterator[Running]:
+    with running(*SITE) as server:
+        yield server
 
 
 @pytest.mark.parametrize(
     "name", [*USUAL, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)]
 )
-def test_nothing_is_left_of_a_crawl(name: str, small: FixtureServer) -> None:
+def test_nothing_is_left_of_a_crawl(name: str, small: Running) -> None:
     backend = load(name)
     warm(backend, small.url)
 
@@ -178,20 +178,19 @@ def test_nothing_is_left_of_a_crawl(name: str, small: FixtureServer) -> None:
 
 
 @pytest.mark.parametrize("name", ["threads", "processes"])
-def test_a_second_interrupt_ends_the_process_at_once(name: str, start_server: Start) -> None:
+def test_a_second_interrupt_ends_the_process_at_once(name: str) -> None:
     """Threads went on crawling to the end of the site, and the process with them."""
-    server = start_server("--site", "tree:6000:6:2048", "--delay", "fixed:50")
-    crawler = subprocess.Popen([sys.executable, "-m", "crawlers", name, server.url, "-c", "2"])
-    while server.control("/ledger?summary=1")["total"] < 5:
-        assert crawler.poll() is None
-    # Two that come together are one to the kernel: the second must find the first delivered.
-    until = time.monotonic() + 60
-    while crawler.poll() is None and time.monotonic() < until:
-        crawler.send_signal(signal.SIGINT)
-        time.sleep(0.05)
-    assert crawler.wait(60) in (-signal.SIGINT, 130)
-    # The rest of the site would take longer than this.
-    while server.control("/ledger?summary=1")["connections_open"]:
-        assert time.monotonic() < until, "somebody goes on crawling"
-        time.sleep(0.05)
-    server.stop()
+    with running("--site", "tree:6000:6:2048", "--delay", "fixed:50") as server:
+        crawler = subprocess.Popen([sys.executable, "-m", "crawlers", name, server.url, "-c", "2"])
+        while server.call("/ledger?summary=1")["total"] < 5:
+            assert crawler.poll() is None
+        # Two that come together are one to the kernel: the second must find the first delivered.
+        until = time.monotonic() + 60
+        while crawler.poll() is None and time.monotonic() < until:
+            crawler.send_signal(signal.SIGINT)
+            time.sleep(0.05)
+        assert crawler.wait(60) in (-signal.SIGINT, 130)
+        # The rest of the site would take longer than this.
+        while server.call("/ledger?summary=1")["connections_open"]:
+            assert time.monotonic() < until, "somebody goes on crawling"
+            time.sleep(0.05)

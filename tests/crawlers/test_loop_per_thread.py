@@ -12,7 +12,7 @@ from crawlers.job import CrawlReport, Job, JobError
 from crawlers.recorder import NullRecorder
 from crawlers.variants import loop_per_thread
 from tests.crawlers.backends import slots_meet
-from tests.crawlers.conftest import FixtureServer
+from tests.server.fixture_server import Running
 
 THREADS = 5
 
@@ -30,11 +30,11 @@ def crawl(*urls: str, **settings: Any) -> CrawlReport:
     return loop_per_thread.crawl(Job(urls, **settings), NullRecorder())
 
 
-def test_many_loops_fetch_each_page_once(tree: FixtureServer) -> None:
+def test_many_loops_fetch_each_page_once(tree: Running) -> None:
     """With no more threads than slots."""
     for slots in (2, THREADS, 12, 50):
         report = crawl(tree.url, slots=slots)
-        assert report.digest == tree.digest
+        assert report.digest == tree.ready["digest"]
         assert report.mechanism["loops"] == min(slots, THREADS)
         assert report.mechanism["threads"] == min(slots, THREADS) + 1
 
@@ -51,13 +51,13 @@ class Broken(NullRecorder):
         raise LookupError("no room")
 
 
-def test_an_error_in_one_thread_ends_all_of_them(tree: FixtureServer) -> None:
+def test_an_error_in_one_thread_ends_all_of_them(tree: Running) -> None:
     with pytest.raises(LookupError, match="no room"):
         loop_per_thread.crawl(Job((tree.url,), slots=20), Broken())
 
 
 def test_a_thread_that_cannot_start_ends_the_crawl(
-    monkeypatch: pytest.MonkeyPatch, tree: FixtureServer
+    monkeypatch: pytest.MonkeyPatch, tree: Running
 ) -> None:
     start, started = threading.Thread.start, list[threading.Thread]()
 

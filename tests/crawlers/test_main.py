@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
 import shlex
 import signal
-import socket
 import subprocess
 import sys
 import threading
 import time
-from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -26,37 +22,14 @@ from crawlers.__main__ import main
 from crawlers.conformance.scripted import Connection, ScriptedServer, html, ok, page, redirect
 from crawlers.frontier import Frontier
 from crawlers.terminal import forget_impossible_size
-from tests.crawlers.conftest import FixtureServer
+from tests.programs import inside, python
+from tests.server.fixture_server import Running, running
 
 pytestmark = pytest.mark.timeout(600)
 
 
-@dataclass(frozen=True)
-class Done:
-    """What a program came to."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-def run(*arguments: str) -> Done:
-    """Run the program in this process."""
-    out, err = io.StringIO(), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
-        try:
-            status = main(list(arguments))
-        except SystemExit as left:
-            status = int(left.code or 0)
-    return Done(status, out.getvalue(), err.getvalue())
-
-
-def start(*arguments: str) -> Done:
-    """Run ``python -m crawlers`` to its end."""
-    done = subprocess.run(
-        [sys.executable, "-m", "crawlers", *arguments], capture_output=True, text=True, timeout=300
-    )
-    return Done(done.returncode, done.stdout, done.stderr)
+run = partial(inside, main)
+"""Run the program in this process."""
 
 
 def test_list_names_every_backend() -> None:
@@ -66,7 +39,7 @@ def test_list_names_every_backend() -> None:
     assert json.loads(run("--list", "--json").stdout).keys() == set(registry.names())
 
 
-def test_json_is_one_object_with_all_that_was_promised(tree: FixtureServer) -> None:
+def test_json_is_one_object_with_all_that_was_promised(tree: Running) -> None:
     done = run("callbacks", tree.url, "--json", "--concurrency", "20")
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -74,17 +47,17 @@ def test_json_is_one_object_with_all_that_was_promised(tree: FixtureServer) -> N
     assert found["backend"] == "callbacks"
     assert found["root"] == tree.url
     assert found["pages"] == 500
-    assert found["digest"] == tree.digest
+    assert found["digest"] == tree.ready["digest"]
     assert found["concurrency"] == 20
     assert found["errors"] == {}
     assert found["statuses"]["200"] == 500
-    assert found["bytes"] == tree.hello["bytes"]
+    assert found["bytes"] == tree.ready["bytes"]
     assert found["elapsed_s"] > 0
     assert found["pages_per_s"] > 0
     assert found["redirects"] > 0
 
 
-def test_summary_and_urls(tree: FixtureServer) -> None:
+def test_summary_and_urls(tree: Running) -> None:
     done = run("callbacks", tree.url, "--urls")
     assert done.returncode == 0
     lines = done.stdout.splitlines()
@@ -94,14 +67,14 @@ def test_summary_and_urls(tree: FixtureServer) -> None:
     assert "\x1b" not in done.stdout, "no colour where nobody looks"
 
 
-def test_a_limit_is_reported(tree: FixtureServer) -> None:
+def test_a_limit_is_reported(tree: Running) -> None:
     summary = run("callbacks", tree.url, "--max-pages", "20").stdout
     assert re.search(r"stopped +max_pages; [\d,]+ links led further", summary)
     found = json.loads(run("callbacks", tree.url, "--max-depth", "1", "--json").stdout)
     assert found["stopped"] == "max_depth"
 
 
-def test_quiet_and_verbose(tree: FixtureServer) -> None:
+def test_quiet_and_verbose(tree: Running) -> None:
     assert run("threads", tree.url, "-q").stdout == ""
     usual = Frontier.settle
     failed = run("threads", tree.url, "-v").stdout
@@ -177,95 +150,14 @@ def test_verbose_prints_each_url_as_it_comes(backend: str) -> None:
     assert crawler.returncode == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        ([], "name a backend and a URL"),
-        (["threads"], "name a backend and a URL"),
-        (["tread", "http://127.0.0.1/"], "no backend named 'tread': did you mean threads"),
-        (["xyz", "http://127.0.0.1/"], "no backend named 'xyz': python -m crawlers --list"),
-        (["json:loads", "http://127.0.0.1/"], "loop json:loads: TypeError: "),
-        (["builtins:dict", "http://127.0.0.1/"], "it makes no event loop of asyncio, but a dict"),
-        (["no_such:loop", "http://127.0.0.1/"], "(is its folder on PYTHONPATH?)"),
-        (["threads", "ftp://127.0.0.1/"], "not an http:// or https:// URL"),
-        (["threads", "https://127.0.0.1/", "--cafile", "/none"], "/none: No such file"),
-        (["threads", "https://127.0.0.1/", "--cafile", __file__], "not a file of PEM certificates"),
-        (["threads", "https:80"], "not a usable URL"),
-        (["threads", "http://"], "not a usable URL"),
-        (["threads", "http://127.0.0.1:99999/"], "not a usable URL"),
-        (["threads", "http://127.0.0.1/", "--concurrency", "0"], "must be at least 1"),
-        (["threads", "http://127.0.0.1/", "-c", "many"], "not a number"),
-        (["threads", "http://127.0.0.1/", "-c", "٣"], "not a number"),
-        (["threads", "http://127.0.0.1/", "--timeout", "９"], "not a number"),
-        (["threads", "http://127.0.0.1/", "-c", "99999999"], "raise the limit"),
-        (["threads", "http://127.0.0.1/", "--exclude", "("], "not a regular expression"),
-        (["threads", "http://127.0.0.1/", "--timeout", "0"], "must be at least"),
-        (["threads", "http://127.0.0.1/", "--nonsense"], "--nonsense"),
-        (["threads", "http://127.0.0.1/", "--timeout", "1e300"], "must be at most 1000000"),
-        (["threads", "http://127.0.0.1/", "--delay", "1e300"], "must be at most 1000000"),
-        (["threads", "http://127.0.0.1/", "--deadline", "inf"], "must be at most 1000000"),
-        (["threads", "http://127.0.0.1/", "--deadline", "nan"], "must be at most 1000000, not nan"),
-        (["threads", "http://127.0.0.1/", "--deadline", "-1"], "must be at least 0.001, not -1"),
-        (["threads", "http://127.0.0.1/", "--deadline", "0"], "must be at least 0.001, not 0"),
-        (["threads", "http://127.0.0.1/", "--max-tries", "9" * 400], "must be at most"),
-        (["threads", "http://127.0.0.1/", "-c", "9" * 5000], "not a number"),
-        (["threads", "javascript:1"], "not an http:// or https:// URL"),
-        (["threads", "mailto:a@b"], "not an http:// or https:// URL"),
-        (["threads", "data:1"], "not an http:// or https:// URL"),
-        (["threads", "\x1b[31mred"], "not a usable URL"),
-        (["threads", "http://192.0.2.1/"], "not on this machine; add --any-host"),
-        (["callbacks_select", "http://127.0.0.1/", "-c", "1024"], "select cannot wait"),
-        *(
-            (["threads", url], "")
-            for url in (
-                "",
-                " ",
-                "http://",
-                "//",
-                "/",
-                "http:///",
-                ":80",
-                "a b",
-                "http://[::1",
-                "\0",
-                "http:",
-                "http:80",
-                "https:/127.0.0.1/",  # were hosts of that name
-                "ftp://127.0.0.1/",
-                "javascript://127.0.0.1/",
-                "data:,x",
-                "http://\ud800/",
-                "x" * 100_000 + ":1:1",
-            )
-        ),
-    ],
-)
-def test_bad_usage_is_one_line_and_exit_status_2(
-    arguments: list[str], says: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[str] = []
-    real = socket.getaddrinfo
-
-    def looked_up(host: str, *more: Any, **settings: Any) -> object:
-        asked.append(host)
-        return real(host, *more, **settings)
-
-    monkeypatch.setattr(socket, "getaddrinfo", looked_up)
-    done = run(*arguments)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert len(done.stderr.splitlines()) == 1
-    assert says in done.stderr
-    assert done.stderr.rstrip("\n").isprintable()
-    assert set(asked) <= {"127.0.0.1", "192.0.2.1"}, "a scheme is not a host"
-
-
 def test_conformance_leaves_the_shared_folder_of_pytest_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Runs side by side that tidy it up at once fail with "Directory not empty"."""
     monkeypatch.setenv("PYTEST_DEBUG_TEMPROOT", str(tmp_path))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    done = start("conformance", "callbacks", "-q", "-k", "more_slots and tls", "-m", "")
+    only = ("-q", "-k", "more_slots and tls", "-m", "")
+    done = python("-m", "crawlers", "conformance", "callbacks", *only)
     assert done.returncode == 0, done.stdout
     assert "1 passed" in done.stdout
     assert list(tmp_path.iterdir()) == []
@@ -273,7 +165,8 @@ def test_conformance_leaves_the_shared_folder_of_pytest_alone(
 
 @pytest.mark.slow  # collecting the suite for all of them takes seconds
 def test_conformance_of_all_is_of_every_backend() -> None:
-    done = start("conformance", "all", "--collect-only", "-q", "-k", "many_small or of_its_own")
+    only = ("--collect-only", "-q", "-k", "many_small or of_its_own")
+    done = python("-m", "crawlers", "conformance", "all", *only)
     assert set(re.findall(r"\[(\w+?)(?:-plain|-tls)?\]", done.stdout)) == set(registry.names()), (
         done.stderr
     )
@@ -287,9 +180,7 @@ def test_conformance_of_all_is_of_every_backend() -> None:
         ("TREE/nothing-here", "answered 404"),
     ],
 )
-def test_a_root_that_cannot_be_fetched_is_exit_status_1(
-    url: str, says: str, tree: FixtureServer
-) -> None:
+def test_a_root_that_cannot_be_fetched_is_exit_status_1(url: str, says: str, tree: Running) -> None:
     """It does not hide a good one."""
     bad = url.replace("TREE/", tree.url)
     done = run("threads", tree.url, bad, "--max-tries", "1", "--json")
@@ -303,22 +194,19 @@ def test_a_root_that_cannot_be_fetched_is_exit_status_1(
 @pytest.mark.parametrize(
     ("name", "number"), [("threads", signal.SIGINT), ("callbacks", signal.SIGHUP)]
 )
-def test_an_interrupt_still_reports(
-    name: str, number: signal.Signals, start_server: type[FixtureServer]
-) -> None:
-    server = start_server("--site", "tree:1000:6:2048", "--delay", "fixed:50")
-    crawler = subprocess.Popen(
-        [sys.executable, "-m", "crawlers", name, server.url, "--json", "-c", "2"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    while server.control("/ledger?summary=1")["total"] < 5:
-        assert crawler.poll() is None
-        time.sleep(0.05)
-    crawler.send_signal(number)
-    out, err = crawler.communicate(timeout=300)
-    server.stop()
+def test_an_interrupt_still_reports(name: str, number: signal.Signals) -> None:
+    with running("--site", "tree:1000:6:2048", "--delay", "fixed:50") as server:
+        crawler = subprocess.Popen(
+            [sys.executable, "-m", "crawlers", name, server.url, "--json", "-c", "2"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        while server.call("/ledger?summary=1")["total"] < 5:
+            assert crawler.poll() is None
+            time.sleep(0.05)
+        crawler.send_signal(number)
+        out, err = crawler.communicate(timeout=300)
     assert crawler.returncode == 130
     assert "Traceback" not in err
     found = json.loads(out)
@@ -328,9 +216,7 @@ def test_an_interrupt_still_reports(
 
 
 @pytest.mark.parametrize("options", [["-vv"], ["--json"]], ids=" ".join)
-def test_output_that_nobody_can_read_is_no_traceback(
-    options: list[str], tree: FixtureServer
-) -> None:
+def test_output_that_nobody_can_read_is_no_traceback(options: list[str], tree: Running) -> None:
     """A pager that has seen enough, a full disk, and no standard output or error at all."""
     command = [sys.executable, "-m", "crawlers", "callbacks", tree.url, *options]
     line = shlex.join(command)
@@ -346,36 +232,22 @@ def test_output_that_nobody_can_read_is_no_traceback(
         assert says in done.stderr
 
 
-def test_an_encoding_without_our_characters_is_no_traceback(tree: FixtureServer) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "crawlers", "callbacks", tree.url],
-        env=os.environ | {"PYTHONIOENCODING": "ascii"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+def test_an_encoding_without_our_characters_is_no_traceback(tree: Running) -> None:
+    done = python("-m", "crawlers", "callbacks", tree.url, env={"PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0, done.stderr
     assert "500 ? 200" in done.stdout
 
 
-def test_no_file_of_the_current_folder_is_executed(tmp_path: Path, tree: FixtureServer) -> None:
+def test_no_file_of_the_current_folder_is_executed(tmp_path: Path, tree: Running) -> None:
     """A crawlers.py there was taken for the package by the children of processes."""
     for name in ("crawlers", "socket", "rich", "pytest"):
         (tmp_path / f"{name}.py").write_text(f"raise SystemExit('executed {name}.py')")
     start = "import sys; from crawlers.__main__ import main; sys.exit(main(sys.argv[1:]))"
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
     for arguments in (
         ("processes", tree.url, "--json"),
         ("conformance", "processes", "-q", "-k", "more_slots", "-m", "not slow"),
     ):
-        done = subprocess.run(
-            [sys.executable, "-P", "-c", start, *arguments],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
+        done = python("-P", "-c", start, *arguments, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)})
         assert done.returncode == 0, done.stdout + done.stderr
         assert "executed" not in done.stdout + done.stderr
 

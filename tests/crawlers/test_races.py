@@ -49,11 +49,11 @@ def test_no_page_is_fetched_twice_and_none_is_lost(name: str, crawls: int) -> No
         url = f"http://{server.ready['listening']}/"
         for _ in range(crawls):
             slots, keep_alive = rng.choice((1, 2, 3, 5, 8, 30)), rng.random() < 0.7
-            server.control("/reset", {})
+            server.call("/reset", {})
             faulthandler.dump_traceback_later(DEADLOCK_S, exit=True)
             job = Job((url,), slots=slots, keep_alive=keep_alive)
             report = backend.crawl(job, NullRecorder())
             faulthandler.cancel_dump_traceback_later()
-            ledger = server.control("/ledger?summary=1")[1]
+            ledger = server.call("/ledger?summary=1")
             assert report.digest == server.ready["digest"], (slots, keep_alive, report.errors)
             assert (ledger["repeated"], ledger["total"]) == (0, server.ready["urls"])

@@ -9,7 +9,7 @@ from functools import cache
 from bench.launch import ROOT
 from bench.machine import interpreters
 from crawlers.registry import MODELS
-from tests.crawlers.conftest import FixtureServer
+from tests.server.fixture_server import Running
 
 CRAWL = """
 import json, sys
@@ -39,7 +39,7 @@ def crawl(each: interpreters.FoundInterpreter, *arguments: str) -> tuple[int, st
     return done.returncode, done.stdout, done.stderr
 
 
-def test_a_variant_of_some_releases(tree: FixtureServer) -> None:
+def test_a_variant_of_some_releases(tree: Running) -> None:
     """It crawls where it can, on the standard library alone, and says why where it cannot."""
     able = [each for each in here() if each.version >= (3, 14)]
     unable = [each for each in here() if each not in able]
@@ -47,7 +47,7 @@ def test_a_variant_of_some_releases(tree: FixtureServer) -> None:
         code, out, errors = crawl(each, tree.url, "subinterpreters")
         assert code == 0, errors
         digest, mechanism = json.loads(out)["subinterpreters"]
-        assert digest == tree.digest
+        assert digest == tree.ready["digest"]
         assert mechanism["subinterpreters"] >= 1
     for each in unable[-1:]:
         _, _, errors = crawl(each, tree.url, "subinterpreters")
@@ -55,10 +55,10 @@ def test_a_variant_of_some_releases(tree: FixtureServer) -> None:
         assert "pip install" not in errors
 
 
-def test_the_models_find_every_page_on_every_release(tree: FixtureServer) -> None:
+def test_the_models_find_every_page_on_every_release(tree: Running) -> None:
     """CPython 3.11.0 to 3.11.4 lost links without an error: their ``re`` was faulty."""
     for each in here():
         code, out, errors = crawl(each, tree.url, *MODELS)
         assert code == 0, (each.name, errors)
         found = {name: digest for name, (digest, _) in json.loads(out).items()}
-        assert found == dict.fromkeys(MODELS, tree.digest), each.name
+        assert found == dict.fromkeys(MODELS, tree.ready["digest"]), each.name

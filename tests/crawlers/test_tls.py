@@ -5,8 +5,6 @@ from __future__ import annotations
 import errno
 import socket
 import ssl
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from importlib import import_module
@@ -32,6 +30,7 @@ from crawlers.tls import (
 )
 from crawlers.variants._stack import kind_behind
 from tests.crawlers.backends import LIBRARIES
+from tests.programs import python
 
 if TYPE_CHECKING:
     from crawlers.conformance.authority import Authority
@@ -184,7 +183,8 @@ def test_a_plain_crawl_never_loads_openssl(name: str) -> None:
         f"registry.load({name!r}).crawl(Job(('http://127.0.0.1:1/',), max_tries=1), NullRecorder())"
         "\nassert 'ssl' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT, timeout=300)
+    done = python("-c", program)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_reset_does_not_hide_why_a_server_hung_up(authority: Authority) -> None:

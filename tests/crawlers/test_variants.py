@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -26,7 +25,8 @@ from crawlers.registry import BackendError
 from crawlers.summary import as_json
 from crawlers.variants.settings import SETTINGS
 from tests.crawlers.backends import USUAL, crawl, each, load
-from tests.crawlers.conftest import FixtureServer
+from tests.programs import python
+from tests.server.fixture_server import Running
 
 NAMES = [name for name in OURS if name not in registry.MODELS]
 
@@ -37,7 +37,7 @@ def test_every_variant_has_its_file_and_every_file_its_variant() -> None:
     assert files == {OURS[name].module for name in NAMES}
 
 
-def test_a_loop_of_anybody_is_a_backend(tree: FixtureServer) -> None:
+def test_a_loop_of_anybody_is_a_backend(tree: Running) -> None:
     """Without a distribution: async_await on what a function makes."""
     name = "asyncio:SelectorEventLoop"
     report = crawl(name, tree.url)
@@ -75,9 +75,7 @@ thread = threading.Thread(target=deep, args=(60,))
 thread.start()
 thread.join()
 """
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
-    )
+    done = python("-c", script)
     assert (done.stdout.strip(), done.returncode) == ("100", 0), done.stderr
 
 
@@ -94,7 +92,7 @@ def test_no_backend_changes_the_private_parts_of_asyncio(name: str) -> None:
         script = (
             f"{first}from asyncio.selector_events import _SelectorTransport as transport; {look}"
         )
-        shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+        shown = python("-c", script)
         assert shown.returncode == 0, shown.stderr
         found.append(shown.stdout)
     assert found[0] == found[1]
@@ -108,8 +106,8 @@ def test_names_and_descriptions_import_no_library() -> None:
         "print([m for m in sys.modules if m.startswith('crawlers.variants')"
         " or m in ('asyncio', 'uvloop', 'trio', 'gevent', 'aiohttp', 'twisted')])"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
-    assert done.stdout.strip() == b"[]"
+    done = python("-c", script)
+    assert (done.stdout.strip(), done.stderr) == ("[]", "")
 
 
 def test_known_differences_name_real_tests() -> None:
@@ -191,29 +189,28 @@ CRAWLS = [
 
 @pytest.mark.parametrize(("name", "job"), CRAWLS)
 def test_a_full_crawl_equals_the_digest_and_the_ledger(
-    name: str, job: tuple[int, bool], tree: FixtureServer
+    name: str, job: tuple[int, bool], tree: Running
 ) -> None:
     """Every variant fetches what the models fetch, over no more connections than slots."""
     slots, keep_alive = job
-    tree.control("/reset", {})
+    tree.call("/reset", {})
     if registry.about(name).alone:
-        command = [sys.executable, "-m", "crawlers", name, tree.url, "--json", "-c", str(slots)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        done = python("-m", "crawlers", name, tree.url, "--json", "-c", str(slots))
         if "pip install" in done.stderr:
             pytest.skip(done.stderr.strip())
         found: dict[str, Any] = json.loads(done.stdout)
     else:
         found = as_json(crawl(name, tree.url, slots=slots, keep_alive=keep_alive))
-    ledger = tree.control("/ledger")
+    ledger = tree.call("/ledger")
     assert (found["backend"], found["concurrency"]) == (name, slots)
     assert found["mechanism"]
-    assert found["digest"] == tree.digest
+    assert found["digest"] == tree.ready["digest"]
     assert found["errors"] == {}
-    assert found["pages"] == tree.hello["pages"] == 500
+    assert found["pages"] == tree.ready["pages"] == 500
     assert found["redirects"] > 0
     assert found["statuses"]["404"] > 0
     assert ledger["repeated"] == 0
-    assert ledger["total"] == tree.hello["urls"]
+    assert ledger["total"] == tree.ready["urls"]
     assert ledger["peak_in_flight"] <= slots
     opened = ledger["connections_opened"]
     if keep_alive:

@@ -1,39 +1,12 @@
-"""The command line in this process, and one server for all tests that need none of their own."""
+"""One server for all tests that need none of their own."""
 
 from __future__ import annotations
 
-import resource
-import signal
-from collections.abc import Callable, Iterator
-from typing import cast
+from collections.abc import Iterator
 
 import pytest
 
-from server.__main__ import main
-from server.signals import stop_signals
 from tests.server.fixture_server import PATIENCE, Running, running
-
-Cli = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Cli]:
-    """Run ``python -m server`` in this process: (exit status, stdout, stderr)."""
-    monkeypatch.delenv("C10K_CONTROL_TOKEN", raising=False)
-    handlers = {number: signal.getsignal(number) for number in stop_signals()}
-    limit = resource.getrlimit(resource.RLIMIT_NOFILE)
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        try:
-            status = main(arguments)
-        except SystemExit as exiting:
-            status = cast(int, exiting.code)
-        return status, *capsys.readouterr()
-
-    yield run
-    for number, handler in handlers.items():
-        signal.signal(number, handler)
-    resource.setrlimit(resource.RLIMIT_NOFILE, limit)
 
 
 @pytest.fixture(scope="session")

@@ -32,6 +32,11 @@ class Running:
         host, _, port = str(self.ready["listening"]).rpartition(":")
         return host, int(port)
 
+    @property
+    def url(self) -> str:
+        """The root of its site."""
+        return f"{self.ready['scheme']}://{self.ready['listening']}/"
+
     def connect(self) -> socket.socket:
         """A connection to the pages' port."""
         return socket.create_connection(self.address, timeout=PATIENCE)
@@ -51,9 +56,15 @@ class Running:
             with error:
                 return error.code, json.load(error)
 
+    def call(self, path: str, body: object = None) -> Any:
+        """What the control plane answers to a call that it accepts."""
+        status, answer = self.control(path, body)
+        assert status == 200, answer
+        return answer
+
     def ledger(self) -> Any:
         """The ledger."""
-        return self.control("/ledger")[1]
+        return self.call("/ledger")
 
     def wait_for(self, path: str, condition: Callable[[Any], bool], every_s: float = 0.01) -> Any:
         """Ask the control plane until the answer meets a condition."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.programs import python
 from tests.server.fixture_server import PATIENCE, command
 
 
@@ -62,3 +63,17 @@ def test_any_path_can_be_printed(tmp_path: Path, encoding: str) -> None:
     assert (process.returncode, errors) == (0, b"")
     assert re.match(rb"serving dir:.*/\\udcff-.* at http://127\.0\.0\.1:\d+/$", first)
     assert b"control plane: http://127.0.0.1:" in last
+
+
+def test_one_install_is_named_for_all_that_is_missing() -> None:
+    script = (
+        "import sys; sys.modules['uvloop'] = None\n"
+        "from server.cli import command\n"
+        "raise SystemExit(command([]))"
+    )
+    done = python("-c", script)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "python -m server: uvloop is not installed: in the folder of a clone, "
+        "python -m pip install '.[server]'\n"
+    )

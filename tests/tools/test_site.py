@@ -126,7 +126,6 @@ PAGES = (
     "docs/advice.html",
     "docs/cards/README.html",
     "docs/cards/trio.html",
-    "docs/claims.html",
     "docs/fairness.html",
     "docs/findings.html",
     "docs/side-by-side.html",

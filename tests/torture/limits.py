@@ -19,24 +19,19 @@ from tests.bench import small
 from tests.server.fixture_server import running
 
 SITE = "tree:100:5:1024"
-HARNESS = (
+HARNESS = [
     sys.executable,
     "-m",
     "bench",
     "run",
     "--profile",
     "smoke",
-    "--only",
-    "throughput-100",
-    "--backends",
-    "threads,callbacks",
     "--blocks",
     "1",
     "--seed",
     "1",
-    "--no-charts",
-    "--json",
-)
+]
+HARNESS += ["--only", "throughput-100", "--backends", "threads,callbacks", "--no-charts", "--json"]
 TIMEOUT_S = 100.0
 
 NETWORK = ("unshare", "--net", "sh", "-c")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
 from hypothesis import settings
 
-from bench.launch import ROOT
 from crawlers.registry import MODELS
+from tests.programs import python
 from tests.server.fixture_server import running
 
 FAULTS = """
@@ -48,12 +46,8 @@ for _ in range(crawls):
 def test_what_a_process_holds_does_not_grow(name: str) -> None:
     with running("--site", f"faults:1000:{','.join(KINDS)}") as server:
         url = f"http://{server.ready['listening']}/"
-        done = subprocess.run(
-            [sys.executable, "-c", SOAK, name, url, str(CRAWLS)],
-            cwd=ROOT,
-            capture_output=True,
-            check=True,
-        )
+        done = python("-c", SOAK, name, url, str(CRAWLS))
+    assert done.returncode == 0, done.stderr
     # The first crawls do not count: caches fill.
     first, *_, last = [json.loads(line) for line in done.stdout.splitlines()][CRAWLS // 3 :]
     assert last[2:] == first[2:]

@@ -44,7 +44,6 @@ SECTIONS: Final = (
             "docs/servers.md",
             "docs/fleet.md",
             "docs/interpreters.md",
-            "docs/claims.md",
             "docs/upstream/asyncio-receive.md",
             REPORT,
         ),

@@ -58,10 +58,9 @@ def per_exchange(trial: TrialRecord) -> float | None:
 
 def page_faults_per_page(trial: TrialRecord) -> float | None:
     """Page faults of the client for each page; None where they were not read."""
-    faults = trial.extra.get("page_faults")
-    if not isinstance(faults, int | float) or not trial.pages:
+    if trial.page_faults is None or not trial.pages:
         return None
-    return faults / trial.pages
+    return trial.page_faults / trial.pages
 
 
 #: Workloads that run as fast as they can, so their ratios mean something. A schedule
@@ -111,5 +110,5 @@ METRICS: Final[tuple[Metric, ...]] = (
 
 def least_served(run: Fairness) -> float:
     """Completions of the least served slot over those of the median slot."""
-    least, middle = run.completions[-1][0], run.completions[-1][len(run.quantiles) // 2]
+    least, middle = run.completions[0], run.completions[len(run.quantiles) // 2]
     return least / middle if middle else 0.0

@@ -59,7 +59,7 @@ def companions_of(records: Records, *workloads: str) -> list[TrialRecord]:
 
 def polled(trial: TrialRecord) -> bool:
     """Whether the fixture server polled during the trial; one under test never does."""
-    return bool(trial.extra.get("server_polls"))
+    return bool(trial.server_polls)
 
 
 def asleep(trials: Iterable[TrialRecord]) -> frozenset[str]:

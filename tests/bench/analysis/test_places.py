@@ -25,8 +25,7 @@ def placed(lines: list[AnyRecord], *, wake: float = 1.0) -> list[AnyRecord]:
             found.append(line)
             continue
         threads = line.backend == "threads"
-        extra = line.extra | {"server_polls": not threads}
-        update = {"pinning": SHARED if threads else ONE, "extra": extra}
+        update = {"pinning": SHARED if threads else ONE, "server_polls": not threads}
         found.append(line.model_copy(update=update))
         if line.label == "callbacks" and line.kind == "trial":
             asleep = line.model_copy(
@@ -34,7 +33,7 @@ def placed(lines: list[AnyRecord], *, wake: float = 1.0) -> list[AnyRecord]:
                     "kind": "companion",
                     "pinning": ONE,
                     "params": line.params | {"server": "asleep"},
-                    "extra": extra | {"server_polls": False},
+                    "server_polls": False,
                 }
             )
             assert asleep.cpu is not None

@@ -501,10 +501,9 @@ def test_a_pair_is_compared_only_where_the_server_did_the_same_for_both(
         elif line.point == "throughput-100" and line.label in us_of:
             polls = line.label != "threads"
             us = us_of[line.label]
-            extra = line.extra | {"server_polls": polls}
-            lines.append(in_turns(line.model_copy(update={"extra": extra}), us))
+            lines.append(in_turns(line.model_copy(update={"server_polls": polls}), us))
             if line.label == "callbacks" and companions:
-                asleep = {"extra": extra | {"server_polls": False}, "kind": "companion"}
+                asleep = {"server_polls": False, "kind": "companion"}
                 asleep |= {"params": line.params | {"server": "asleep"}}
                 lines.append(in_turns(line.model_copy(update=asleep), 24.0))
     records = synthetic.gathered(lines)

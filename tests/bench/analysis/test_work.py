@@ -20,7 +20,7 @@ def faulting(faults: Callable[[TrialRecord], float], state: str = KEEPS) -> Reco
     lines = [
         line.model_copy(
             update={
-                "extra": line.extra | {"page_faults": faults(line) * line.pages},
+                "page_faults": round(faults(line) * line.pages),
                 "mechanism": line.mechanism
                 | {"malloc": state if line.backend == "async_await" else KEEPS},
             }

@@ -26,6 +26,7 @@ from bench.claims.verdict import (
     Number,
     RatioReading,
     Verdict,
+    counted,
     interval_of,
     judge,
     load,
@@ -310,3 +311,19 @@ def test_the_chapter_is_told_by_its_steps_with_the_other_interpreter_beside() ->
     assert ledger.elsewhere(one.judged[0], other.judged[0]).startswith("5 % of sleeps end early (")
     assert "CPython 3.9.1" in ledger.elsewhere(one.judged[0], other.judged[0])
     assert ledger.elsewhere(one.judged[0], one.judged[0]) == ""
+
+
+@pytest.mark.parametrize(
+    ("figure", "unit", "words"),
+    [
+        ("1", "handlers per fetch", "1 handler per fetch"),
+        ("1", "loop iterations", "1 loop iteration"),
+        ("1", "times the speed", "1 times the speed"),
+        ("1", "instruction, where it stays,", "1 instruction, where it stays,"),
+        ("1", "% of runs fail", "1 % of runs fail"),
+        ("0", "callers left", "0 callers left"),
+    ],
+)
+def test_a_single_thing_is_no_plural(figure: str, unit: str, words: str) -> None:
+    """The chapter's table had "1 connections" and "1 handlers per fetch"."""
+    assert counted(figure, unit) == words

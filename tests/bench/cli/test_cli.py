@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,13 +17,14 @@ import pytest
 from bench import store
 from bench.__main__ import main
 from bench.cli import command, commands, studies
-from bench.launch import RESULTS, ROOT
+from bench.launch import RESULTS
 from bench.plan.profiles import PROFILES
 from bench.run import runner
 from bench.schema import AnyRecord, CampaignRecord, EndRecord, PointPlan, TrialRecord
 from crawlers.backend import Backend
 from crawlers.catalogue import OURS
 from tests.bench.synthetic import campaign
+from tests.programs import python
 from tools import rebuild
 
 DONE, FAILED, USAGE = 0, 1, 2
@@ -86,8 +86,8 @@ def test_a_light_command_does_not_import_heavy_libraries() -> None:
         "backends.look_up = lambda: []; main(['list']); "
         "sys.exit(' '.join({'matplotlib', 'numpy', 'scipy'} & sys.modules.keys()) or None)"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, cwd=ROOT)
-    assert (done.returncode, done.stderr) == (DONE, b"")
+    done = python("-c", script)
+    assert (done.returncode, done.stderr) == (DONE, "")
 
 
 def test_help_is_spelled_as_the_program_was_started(
@@ -100,52 +100,6 @@ def test_help_is_spelled_as_the_program_was_started(
         text = capsys.readouterr().out
         assert "usage: c10k-bench" in text
         assert "python -m bench" not in text
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["run", "--profile", "huge"],
-        ["run", "--backends", "nonesuch"],
-        ["run", "--only", "nonesuch"],
-        ["run", "--resume", "nowhere"],
-        ["report", "nowhere"],
-        ["cite", "nowhere"],
-        ["export", "nowhere"],
-        ["compare", "nowhere", "nowhere"],
-        ["report", "--check", "nowhere"],
-        ["list", "--profile", "huge"],
-    ],
-    ids=" ".join,
-)
-def test_bad_usage_is_one_line_and_exit_code_2(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(arguments) == USAGE
-    text = capsys.readouterr().err.strip()
-    assert text.startswith("python -m bench: ")
-    assert "\n" not in text
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        [],
-        ["frobnicate"],
-        ["run", "--blocks", "0"],
-        ["run", "--blocks", "x"],
-        ["run", "--only", ","],
-        ["run", "--blocks", "9" * 19],
-        ["study", "micro", "--repeats", "9" * 19],
-        ["study", "claims", "--repeats", "9" * 19],
-        ["doctor", "--connections", "x"],
-        ["doctor", "--threads", "-1"],
-    ],
-)
-def test_bad_arguments_are_exit_code_2(arguments: list[str]) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        main(arguments)
-    assert stopped.value.code == USAGE
 
 
 def test_list_shows_points_and_backends(

@@ -20,6 +20,7 @@ from bench.cli import options
 from bench.launch import ROOT
 from bench.run.trial import Trial
 from tests.bench.synthetic import campaign
+from tests.programs import python
 
 BENCH = (sys.executable, "-m", "bench")
 
@@ -68,15 +69,11 @@ def test_a_reader_that_leaves_is_no_traceback(recorded: Path) -> None:
 
 
 def test_a_locale_without_our_characters_is_no_error(recorded: Path) -> None:
-    done = subprocess.run(
-        [*BENCH, "cite", str(recorded), "--finding", "all"],
-        cwd=ROOT,
-        env=os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
-        capture_output=True,
-    )
-    assert (done.returncode, done.stderr) == (0, b"")
+    locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = python("-m", "bench", "cite", str(recorded), "--finding", "all", env=locale)
+    assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.isascii()
-    assert b"\\xb1" in done.stdout
+    assert "\\xb1" in done.stdout
 
 
 @pytest.mark.parametrize(

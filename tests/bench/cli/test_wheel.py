@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -14,6 +11,7 @@ import pytest
 
 from bench.cli import reference
 from bench.launch import PACKAGES, ROOT
+from tests.programs import Done, python
 
 pytestmark = pytest.mark.slow
 
@@ -37,7 +35,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
     build = "from setuptools.build_meta import build_wheel; build_wheel('..')"
-    subprocess.run([sys.executable, "-c", build], cwd=source, check=True, capture_output=True)
+    made = python("-c", build, cwd=source)
+    assert made.returncode == 0, made.stderr
     (wheel,) = folder.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)
@@ -45,14 +44,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return site
 
 
-def c10k_bench(site: Path, cwd: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def c10k_bench(site: Path, cwd: Path, *arguments: str) -> Done:
     """Run the installed command."""
-    return subprocess.run(
-        [sys.executable, str(site.parent / "c10k-bench"), *arguments],
-        cwd=cwd,
-        env=os.environ | {"PYTHONPATH": str(site)},
-        capture_output=True,
-        text=True,
+    return python(
+        str(site.parent / "c10k-bench"), *arguments, cwd=cwd, env={"PYTHONPATH": str(site)}
     )
 
 
@@ -132,13 +127,7 @@ def test_a_missing_library_names_the_extra(site: Path, tmp_path: Path) -> None:
         "from bench.cli import command\n"
         "sys.exit(command.main())"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(site)},
-        capture_output=True,
-        text=True,
-    )
+    done = python("-c", script, cwd=tmp_path, env={"PYTHONPATH": str(site)})
     assert (done.returncode, done.stderr) == (
         2,
         "c10k-bench: pydantic is not installed: "

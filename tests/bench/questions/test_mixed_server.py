@@ -6,7 +6,7 @@ import numpy as np
 
 from bench.histograms import encode_latency
 from bench.questions import mixed_server
-from bench.schema import AnyRecord, TrialRecord
+from bench.schema import AnyRecord, LoadReport, Quantiles, TrialRecord
 from tests.bench.sure import sure
 from tests.bench.synthetic import analysed, campaign
 
@@ -31,7 +31,9 @@ def beside_work(late: int = 0, **options: object) -> list[AnyRecord]:
                 "params": {"slots": 100, "role": "server", "rate": 400, "work_ms": 10.0},
                 "response_time": encode_latency(times),
                 "late_starts": late,
-                "extra": {"working_p50_ms": 11.0},
+                "loaded": LoadReport(
+                    connections_opened=1, working=Quantiles(p50_ms=11.0, p90_ms=12.0)
+                ),
             }
             found.append(line.model_copy(update=at))
     return found

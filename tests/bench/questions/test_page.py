@@ -118,7 +118,7 @@ def test_the_headline_of_the_chart_names_only_what_it_draws() -> None:
         if not isinstance(line, TrialRecord):
             found.append(line)
             continue
-        awake, asleep = ({"extra": {**line.extra, "server_polls": polls}} for polls in (1, 0))
+        awake, asleep = ({"server_polls": polls} for polls in (True, False))
         found.append(line.model_copy(update=asleep if line.label == "threads" else awake))
         if line.label == "callbacks" and line.point == "throughput-100":
             as_companion = {"kind": "companion", "params": {**line.params, "server": "asleep"}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bench.histograms import encode_latency
-from bench.schema import AnyRecord, TrialRecord
+from bench.schema import AnyRecord, LoadReport, Quantiles, TrialRecord
 from tests.bench.questions.test_hold import holding
 
 
@@ -20,7 +20,7 @@ def read_slowly(**options: object) -> list[AnyRecord]:
                 "workload": "slow-readers",
                 "point": "slow-readers-1000",
                 "response_time": encode_latency(np.full(150, 0.004)),
-                "extra": {**line.extra, "alone_p50_ms": 2.0},
+                "loaded": LoadReport(connections_opened=1, alone=Quantiles(p50_ms=2.0, p90_ms=3.0)),
             }
             found.append(line.model_copy(update=at))
     return found

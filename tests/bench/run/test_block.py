@@ -9,6 +9,7 @@ import sys
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -43,11 +44,10 @@ from bench.plan.workloads import (
 from bench.run import block as running
 from bench.run import judge
 from bench.run.crawling import Crawling
-from bench.run.judge import Strain
 from bench.run.serving import Serving
 from bench.run.trial import Bench, Trial
 from bench.run.turns import Turns, TurnTaken
-from bench.schema import TrialRecord, TurnsRecord
+from bench.schema import Shares, TrialRecord, TurnsRecord
 from bench.sides import working
 from bench.sides.servers import Server, ServerError
 from bench.sides.tls import Tls
@@ -398,7 +398,7 @@ def test_a_server_may_send_a_head_before_its_body(bench: Bench) -> None:
 def test_each_request_has_a_connection_of_its_own(bench: Bench) -> None:
     for record in run(bench, workloads.accept(10, 6, ONE), *SERVERS)[0]:
         # The site is asked for once before, on one connection.
-        assert counts(record).extra["connections_opened"] == (record.pages or 0) - SERVED + 1
+        assert sure(counts(record).loaded).connections_opened == (record.pages or 0) - SERVED + 1
 
 
 @pytest.mark.parametrize(("tls", "name"), [(None, "async_await"), (Tls(), "threads")])
@@ -419,7 +419,7 @@ def test_a_server_keeps_a_schedule_beside_work(bench: Bench, name: str) -> None:
     # Every page of the site once, and then what the schedule asks for.
     assert record.pages == (point.urls or 0) + 100
     assert sure(record.response_time).count == 90
-    assert record.extra["working_p50_ms"] >= 5  # type: ignore[operator]
+    assert sure(sure(record.loaded).working).p50_ms >= 5
 
 
 def test_slow_readers_get_what_they_read(bench: Bench) -> None:
@@ -429,7 +429,7 @@ def test_slow_readers_get_what_they_read(bench: Bench) -> None:
     assert record.pages == (point.urls or 0) + 20 + 2 * 10
     assert sure(record.memory).connections == 20
     assert sure(record.response_time).count == 10
-    assert record.extra["alone_p50_ms"]
+    assert sure(record.loaded).alone
 
 
 # --- what is not correct, and who dies ---------------------------------------------------
@@ -572,8 +572,8 @@ def test_a_backend_that_can_use_every_processor_gets_them_where_a_point_spreads(
     assert narrow.pinning["client"] == shared.pinning.client
     assert narrow.pinning["server"] == shared.pinning.server
     assert wide.params["processors"] == narrow.params["processors"] == "shared"
-    assert not wide.extra["server_polls"]
-    assert not narrow.extra["server_polls"]
+    assert not wide.server_polls
+    assert not narrow.server_polls
 
 
 @TWO
@@ -657,7 +657,7 @@ def test_a_further_label_of_a_backend_is_told_apart(
     assert (record.kind, record.label) == (kind, "callbacks")
     assert changed.items() <= record.params.items()
     assert Label.of(record) == Label.parse(label)
-    assert bool(record.extra["server_polls"]) == polls
+    assert bool(record.server_polls) == polls
     assert (record.service_time is None) == (label == "callbacks/null")
 
 
@@ -668,32 +668,35 @@ def test_one_label_has_a_sleeping_server_and_one_keeps_no_times(bench: Bench) ->
     records, log = run(bench, point, *labels)
     assert list(map(str, map(Label.of, map(counts, records)))) == log.labels == list(labels)
     apart = bool(bench.pinning.server)
-    assert [record.extra["server_polls"] for record in records] == [apart, False, apart]
+    assert [record.server_polls for record in records] == [apart, False, apart]
     assert records[2].mechanism["recorder"] == "NullRecorder"
     assert records[2].service_time is None
     assert all(sure(record.turns).exchanges > 0 for record in records)
 
 
 @pytest.mark.parametrize(
-    ("load", "stamp"),
+    ("client", "server", "bounds", "stamp"),
     [
-        (Strain(0.99, 0.4, 100), "client"),
-        (Strain(1.2, 0.4, 100, processors=2), "unclear"),
-        (Strain(1.9, 0.4, 100, processors=2), "client"),
-        (Strain(0.99, 0.4, 100, ceiling=105), "client"),
-        (Strain(0.5, 0.95, 100), "server"),
-        (Strain(0.5, 0.5, 90, ceiling=100), "server"),
-        (Strain(0.95, 0.95, 50, ceiling=100), "unclear"),
-        (Strain(0.3, 0.1, 99, offered=100), "schedule"),
-        (Strain(0.99, 0.1, 60, offered=100), "client"),
-        (Strain(0.3, 0.1, 18, slot_bound=20), "schedule"),
-        (Strain(0.3, 0.1, 10, slot_bound=20), "schedule"),
-        (Strain(0.8, 0.1, 10, slot_bound=20), "unclear"),
-        (Strain(0.3, 0.1, 10), "unclear"),
+        (0.99, 0.4, {}, "client"),
+        (1.2, 0.4, {"processors": 2}, "unclear"),
+        (1.9, 0.4, {"processors": 2}, "client"),
+        (0.99, 0.4, {"ceiling_share": 0.95}, "client"),
+        (0.5, 0.95, {}, "server"),
+        (0.5, 0.5, {"ceiling_share": 0.9}, "server"),
+        (0.95, 0.95, {"ceiling_share": 0.5}, "unclear"),
+        (0.3, 0.1, {"offered_share": 0.99}, "schedule"),
+        (0.99, 0.1, {"offered_share": 0.6}, "client"),
+        (0.3, 0.1, {"slots_share": 0.9}, "schedule"),
+        (0.3, 0.1, {"slots_share": 0.5}, "schedule"),
+        (0.8, 0.1, {"slots_share": 0.5}, "unclear"),
+        (0.3, 0.1, {}, "unclear"),
     ],
 )
-def test_the_limiter_is_what_was_full(load: Strain, stamp: str) -> None:
-    assert judge.limiter(load) == stamp
+def test_the_limiter_is_what_was_full(
+    client: float, server: float, bounds: dict[str, Any], stamp: str
+) -> None:
+    used = Shares(client_share=client, server_share=server, **bounds)
+    assert judge.limiter(used) == stamp
 
 
 def test_the_slot_bound_follows_the_delay() -> None:

@@ -15,6 +15,9 @@ from pathlib import Path
 from typing import IO, Any
 from zlib import crc32
 
+import pytest
+
+from server.models.catalogue import SERVERS
 from tests.server.fixture_server import PATIENCE, Running, everything, get, receive
 from tests.server.tls_client import Stream, dial, trusting
 
@@ -93,7 +96,12 @@ class Model(Running):
 
 @contextlib.contextmanager
 def serving(name: str, *arguments: str, **limits: float) -> Iterator[Model]:
-    """A server for the length of a ``with``; its process is ended, if it has not ended by then."""
+    """A server for the length of a ``with``; its process is ended, if it has not ended by then.
+
+    Skips the test where a library of the server is not installed.
+    """
+    for library in SERVERS[name].needs.split():
+        pytest.importorskip(library, reason=f"no {library}: pip install '.[{SERVERS[name].extra}]'")
     options = [word for key, value in limits.items() for word in ("--limit", f"{key}={value}")]
     command = [sys.executable, "-m", "server", "models", name, "--json", "--exit-with-parent"]
     with (

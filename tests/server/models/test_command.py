@@ -44,8 +44,6 @@ STACKS = [each.name for each in SERVERS.values() if each.family == "stack"]
 )
 def test_a_server_says_what_it_has_served(name: str, tmp_path: Path) -> None:
     """A client that adds up the same can tell that both saw the same."""
-    for library in SERVERS[name].needs.split():
-        pytest.importorskip(library)
     with serving(name, "--site", write_site(tmp_path)) as server:
         assert server.ready["model"] == name
         bodies = []
@@ -100,8 +98,6 @@ SOCKETS = [*MODELS, *(pytest.param(n, marks=pytest.mark.slow) for n in ("gevent"
 @pytest.mark.parametrize("how", ["deleted", "cut"])
 def test_a_lost_file_ends_one_connection_alone(name: str, how: str, tmp_path: Path) -> None:
     """The loop of callbacks had ended, and every connection with it."""
-    for library in SERVERS[name].needs.split():
-        pytest.importorskip(library)
     with serving(name, "--site", write_site(tmp_path)) as server:
         with server.connect() as idle, server.narrow() as reader:
             ask(idle)
@@ -120,8 +116,6 @@ def test_a_lost_file_ends_one_connection_alone(name: str, how: str, tmp_path: Pa
 @pytest.mark.parametrize("name", SOCKETS)
 def test_a_server_without_descriptors_waits(name: str) -> None:
     """It had asked for the next connection again and again, and no signal ended it."""
-    for library in SERVERS[name].needs.split():
-        pytest.importorskip(library)
     with serving(name) as server, server.connect() as idle:
         ask(idle, "/")
         process = psutil.Process(server.process.pid)

@@ -62,8 +62,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> str:
 def shared(request: pytest.FixtureRequest, site: str) -> Iterator[Model]:
     """One process for all tests of a server."""
     name, wire = request.param
-    for library in SERVERS[name].needs.split():
-        pytest.importorskip(library, reason=f"no {library}: pip install '.[{SERVERS[name].extra}]'")
     tls = ["--tls", "ecdsa"] if wire == "tls" else []
     limits = {limit: value for limit, value in LIMITS.items() if limit in limits_of(name)}
     with serving(name, "--site", site, *tls, **limits) as server:
