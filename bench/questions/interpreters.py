@@ -247,7 +247,8 @@ def figure(
         for key, one in shown
     ]
     below = [
-        panel("", Axis("ratio of a step", "ratios"), partial(step, key=key)) for key in columns
+        panel("", Axis("ratio of a step" * (key == columns[0]), "ratios"), partial(step, key=key))
+        for key in columns
     ]
     return Figure(
         name=NAME,
@@ -255,7 +256,7 @@ def figure(
         headline=head.text if head else None,
         subtitle=_subtitle(analysis, found, columns),
         data=Lines([*above, *below], len(columns)),
-        notes=_notes(releases),
+        notes=tuple(_notes(releases)),
     )
 
 
@@ -271,9 +272,9 @@ def _subtitle(analysis: Analysis, found: Measured, columns: Sequence[str]) -> st
     )
 
 
-def _notes(releases: Releases) -> tuple[str, ...]:
-    """Builds, lock and JIT as they were in the trials, and what is missing."""
+def _notes(releases: Releases) -> Sequence[str]:
+    """How they were built. The table has lock and JIT, and what is missing."""
+    builds = " ".join(f"{', '.join(names)}: {build}." for build, names in releases.kinds.items())
     if len(releases.kinds) == 1:
-        return (" ".join(releases.lines),)
-    warning = "WARNING, builds differ, and a build can change more than a release: do not compare "
-    return f"{warning}across a gap.", " ".join(releases.lines)
+        return [builds]
+    return [f"WARNING, a build can change more than a release: compare across no gap. {builds}"]
