@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from bench.errors import BenchError
 
-Data = TypeVar("Data")
+Parsed = TypeVar("Parsed")
 
 
 class FileError(BenchError):
@@ -28,7 +28,7 @@ def read_text(file: Path) -> str:
         raise FileError(f"{file}: not UTF-8 text ({error.reason} at byte {error.start})") from None
 
 
-def packaged(file: Path, read: Callable[[str], Data]) -> Data:
+def packaged(file: Path, read: Callable[[str], Parsed]) -> Parsed:
     """What a data file of this package says; every module reads its own with this.
 
     Raises :class:`FileError` where it is missing or damaged.

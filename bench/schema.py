@@ -20,7 +20,7 @@ SCHEMA_VERSION = 2
 
 Status = Literal["ok", "void", "failed", "refused"]
 Limiter = Literal["client", "server", "schedule", "unclear"]
-Spread = Literal["apart", "shared"]
+SpreadOver = Literal["apart", "shared"]
 """How a client gets every processor: all but the server's, or all, the server's included."""
 
 

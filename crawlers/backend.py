@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from crawlers.job import CrawlReport, Job
 from crawlers.recorder import Recorder
@@ -12,6 +13,17 @@ CrawlFunction = Callable[[Job, Recorder], CrawlReport]
 
 Fact = str | int | bool | None
 """A value of a backend's description that fits into JSON."""
+
+
+Tag = Literal["main", "people", "spreads", "handed_over", "mapped", "asyncio_tls", "own_tls"]
+"""What a backend of ours is, where others ask.
+
+``main`` ones are in every chart of the full profile, and ``people`` choose between some. One that
+``spreads`` uses every processor that it is given. A variant that is ``handed_over`` differs from
+its base only where pages need work, and one that is ``mapped`` only in the state of malloc. A part
+of the ladder begins at each with ``asyncio_tls``, whose buffers it has, and at each with its
+``own_tls``.
+"""
 
 
 class BackendError(Exception):
@@ -63,6 +75,7 @@ class Backend:
     several_threads: bool = False
     module: str = ""
     missing: str | None = None
+    tags: tuple[Tag, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def against(self) -> str | None:

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from crawlers.backend import Backend
+from crawlers.backend import Backend, Tag
 from crawlers.stacks import STACKS, TRUNCATED
 
 MODELS = ("threads", "callbacks", "generators", "async_await")
 """The four that differ only in the concurrency model."""
-
-HANDED_OVER = ("threads_short_switch", "async_await_to_thread", "async_await_pool")
-"""The variants that differ from their base only where pages need work (:mod:`crawlers.work`)."""
 
 _LADDER = (
     Backend(
@@ -76,6 +73,7 @@ _LADDER = (
         "gevent's greenlets and sockets",
         "against threads_one_processor: gevent's hub switches, not the kernel; one thread, no lock",
         extra="variants",
+        tags=("main", "people"),
     ),
     Backend(
         "gevent_timeouts",
@@ -103,6 +101,7 @@ _LADDER = (
         "against threads: tuned for pages that need work; sys.setswitchinterval(0.0005)",
         several_threads=True,
         module="crawlers.variants.settings",
+        tags=("handed_over",),
     ),
     Backend(
         "callbacks",
@@ -135,6 +134,7 @@ _LADDER = (
         "callbacks on asyncio's loop: add_reader and add_writer",
         "against callbacks: the loop, now asyncio's",
         module="crawlers.variants.asyncio_loop",
+        tags=("asyncio_tls",),
     ),
     Backend(
         "processes",
@@ -142,6 +142,7 @@ _LADDER = (
         26,
         "callbacks in one process per processor, one frontier",
         "against callbacks: sockets, parsing and links are spread over processes",
+        tags=("spreads", "asyncio_tls"),
     ),
     Backend(
         "subinterpreters",
@@ -149,6 +150,7 @@ _LADDER = (
         27,
         "callbacks in one interpreter per processor (Python 3.14 and later)",
         "against processes: threads with an interpreter and a lock each; the parser is in Python",
+        tags=("spreads",),
     ),
     Backend(
         "generators",
@@ -164,6 +166,7 @@ _LADDER = (
         "generators and their hand-built Task on asyncio's loop",
         "against generators: the loop, now asyncio's",
         module="crawlers.variants.asyncio_loop",
+        tags=("asyncio_tls",),
     ),
     Backend(
         "native_coroutines",
@@ -188,6 +191,7 @@ _LADDER = (
         "asyncio's loop.sock_* calls",
         "against async_await: the interface to the socket, loop.sock_* instead of streams",
         no_https="asyncio has no TLS for its sock_* calls; use async_await or asyncio_protocol",
+        tags=("own_tls",),
     ),
     Backend(
         "async_await",
@@ -196,6 +200,7 @@ _LADDER = (
         "asyncio, async and await",
         "against native_coroutines: asyncio's loop, tasks and streams; its tasks are in C",
         cannot_see=TRUNCATED,
+        tags=("asyncio_tls",),
     ),
     Backend(
         "async_await_mapped",
@@ -205,6 +210,7 @@ _LADDER = (
         "against async_await: the state of malloc, that of a process that has freed nothing large",
         cannot_see=TRUNCATED,
         module="crawlers.variants.settings",
+        tags=("mapped",),
     ),
     Backend(
         "async_await_timeouts",
@@ -222,6 +228,7 @@ _LADDER = (
         "against async_await: the buffer of each connection over TLS; an experiment, not advice",
         cannot_see=TRUNCATED,
         module="crawlers.variants.settings",
+        tags=("own_tls",),
     ),
     Backend(
         "async_await_to_thread",
@@ -231,6 +238,7 @@ _LADDER = (
         "against async_await: such work is in another thread, under the same lock",
         several_threads=True,
         cannot_see=TRUNCATED,
+        tags=("handed_over",),
     ),
     Backend(
         "async_await_pool",
@@ -239,6 +247,7 @@ _LADDER = (
         "async_await with a pool of processes for pages that need work",
         "against async_await: such work is in other processes, without the lock",
         cannot_see=TRUNCATED,
+        tags=("handed_over",),
     ),
     Backend(
         "asyncio_protocol",
@@ -255,6 +264,7 @@ _LADDER = (
         "against async_await: several loops, each in a thread; a lock around the frontier",
         several_threads=True,
         cannot_see=TRUNCATED,
+        tags=("spreads",),
     ),
     Backend(
         "asyncio_protocol_mapped",
@@ -263,6 +273,7 @@ _LADDER = (
         "asyncio_protocol where malloc maps every receive, as in a small program",
         "against asyncio_protocol: the state of malloc, as in async_await_mapped",
         module="crawlers.variants.settings",
+        tags=("mapped",),
     ),
     Backend(
         "uvloop",
@@ -273,6 +284,7 @@ _LADDER = (
         extra="variants",
         cannot_see=TRUNCATED,
         module="crawlers.variants.loops",
+        tags=("main", "people", "own_tls"),
     ),
     Backend(
         "uvloop_timeouts",
@@ -302,6 +314,7 @@ _LADDER = (
         "against asyncio_protocol: the loop and its transports, now libuv in C",
         extra="variants",
         module="crawlers.variants.loops",
+        tags=("own_tls",),
     ),
     Backend(
         "aiofastnet",
@@ -330,6 +343,7 @@ _LADDER = (
         "trio's streams, nurseries and cancel scopes",
         "against async_await: the library below await, now trio, in pure Python",
         extra="variants",
+        tags=("main", "people", "own_tls"),
     ),
     Backend(
         "trio_timeouts",
@@ -394,3 +408,15 @@ OURS = {
     )
     for row in _LADDER
 }
+
+
+def tagged(tag: Tag) -> tuple[str, ...]:
+    """Our backends with this tag, from the foot of the ladder to its top."""
+    return tuple(name for name, backend in OURS.items() if tag in backend.tags)
+
+
+HANDED_OVER = tagged("handed_over")
+"""The variants that differ from their base only where pages need work (:mod:`crawlers.work`)."""
+
+PEOPLE = (*MODELS, *tagged("people"))
+"""What people choose between."""

@@ -19,13 +19,14 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 
 from crawlers.backend import Backend, BackendError, CrawlFunction
-from crawlers.catalogue import MODELS, OURS
+from crawlers.catalogue import MODELS, OURS, PEOPLE
 from crawlers.job import CrawlReport, Job, JobError
 from crawlers.recorder import Recorder
 
 __all__ = [
     "GROUP",
     "MODELS",
+    "PEOPLE",
     "Backend",
     "BackendError",
     "CrawlFunction",

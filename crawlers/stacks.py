@@ -64,6 +64,7 @@ STACKS = (
         differs=HIDES_RESETS,
         several_threads=True,
         cannot_see=TRUNCATED,
+        tags=("people",),
     ),
     Backend(
         "aiohttp",
@@ -74,6 +75,7 @@ STACKS = (
         extra="variants",
         differs=DIFFERS,
         cannot_see=TRUNCATED,
+        tags=("main", "people"),
     ),
     Backend(
         "aiohttp_timeouts",
@@ -97,6 +99,7 @@ STACKS = (
         no_https="uvloop does not show the connections that aiohttp drops without waiting for "
         "their end",
         module="crawlers.variants.loops",
+        tags=("own_tls",),
     ),
     Backend(
         "aiohttp_aiofastnet",
@@ -119,6 +122,7 @@ STACKS = (
         most=HTTPX_MOST,
         differs=HTTPX_DIFFERS,
         cannot_see=TRUNCATED,
+        tags=("people",),
     ),
     Backend(
         "httpx2",

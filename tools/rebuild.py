@@ -173,9 +173,7 @@ def over(found: Sequence[Mapping[str, float | None]], name: str, digits: int) ->
 
 def used() -> str:
     """The list of docs/notebook/libraries.md, whose links are relative to docs/ in its source."""
-    used = libraries.markdown(libraries.libraries())
-    shown = f"{used}\n\n{libraries.refusals(libraries.refused())}"
-    return re.sub(r"\]\((?!https:)", "](../", shown)
+    return re.sub(r"\]\((?!https:)", "](../", libraries.markdown())
 
 
 def held_equal() -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from bench.analysis import stats
+from bench.analysis.stats.comparisons import Blocks
 from bench.analysis.stats.ratios import MARGINS
 from bench.capacity import model
 from bench.capacity.model import Backend, Costs, Limit, Need
@@ -23,7 +24,7 @@ BEYOND: Final = 1.05
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class AdviceRow:
     """One backend for one need; what is not known is None, and ``notes`` say why."""
 
     name: str
@@ -58,10 +59,10 @@ class Advice:
     campaign: str
     machine: str
     need: Need
-    rows: Sequence[Row]
+    rows: Sequence[AdviceRow]
 
     @property
-    def able(self) -> list[Row]:
+    def able(self) -> list[AdviceRow]:
         return [row for row in self.rows if row.can == "yes"]
 
 
@@ -72,13 +73,15 @@ def advise(costs: Costs, need: Need) -> Advice:
     return Advice(costs.campaign, costs.machine, need, [*able, *rest])
 
 
-def weigh(costs: Costs, backend: Backend, need: Need) -> Row:
+def weigh(costs: Costs, backend: Backend, need: Need) -> AdviceRow:
     if need.tls and backend.no_tls:
-        return Row(backend.name, "no", f"It refuses TLS: {backend.no_tls}.")
+        return AdviceRow(backend.name, "no", f"It refuses TLS: {backend.no_tls}.")
     if backend.most < need.connections:
-        return Row(backend.name, "no", backend.why_most)
+        return AdviceRow(backend.name, "no", backend.why_most)
     if backend.page is None:
-        return Row(backend.name, "left out", "What a page costs was not measured often enough.")
+        return AdviceRow(
+            backend.name, "left out", "What a page costs was not measured often enough."
+        )
     added = model.added_us(backend, need)
     if added is None:
         further = [
@@ -86,7 +89,7 @@ def weigh(costs: Costs, backend: Backend, need: Need) -> Row:
             *(["opening"] if need.pages_per_connection else []),
         ]
         what = listing(further).replace("opening", "opening a connection")
-        return Row(backend.name, "left out", f"What {what} adds to a page was not measured.")
+        return AdviceRow(backend.name, "left out", f"What {what} adds to a page was not measured.")
     limit: Limit | None = None
     if need.rate is None:
         rate, limit = model.most_rate(backend, need, added)
@@ -98,8 +101,8 @@ def weigh(costs: Costs, backend: Backend, need: Need) -> Row:
         most = significant(need.connections / (need.delay_s + total / 1e6), 3)
         needs = f"This rate and delay need {plural(math.ceil(in_use), 'connection')}"
         advised = f"--connections {math.ceil(in_use)}, or at most --rate {most.replace(',', '')}"
-        return Row(backend.name, "no", f"{needs}: ask for {advised}.")
-    row = Row(
+        return AdviceRow(backend.name, "no", f"{needs}: ask for {advised}.")
+    row = AdviceRow(
         backend.name,
         "yes",
         total_us=total,
@@ -110,11 +113,10 @@ def weigh(costs: Costs, backend: Backend, need: Need) -> Row:
         limit=limit,
     )
     row = _with_memory(_with_queue(row, backend, need), backend, need)
-    beyond = [] if costs.serving else _beyond(backend, need, row)
-    return replace(row, notes=(*row.notes, *beyond))
+    return replace(row, notes=(*row.notes, *_beyond(backend, need, row)))
 
 
-def _with_queue(row: Row, backend: Backend, need: Need) -> Row:
+def _with_queue(row: AdviceRow, backend: Backend, need: Need) -> AdviceRow:
     if need.work_s and backend.in_turn:
         return row
     page_s = ((row.total_us or 0.0) - need.mean_work_us) / 1e6
@@ -122,7 +124,7 @@ def _with_queue(row: Row, backend: Backend, need: Need) -> Row:
     return replace(row, wait_ms=1e3 * model.waiting_s(rate, page_s, need.work_s, need.share))
 
 
-def _with_memory(row: Row, backend: Backend, need: Need) -> Row:
+def _with_memory(row: AdviceRow, backend: Backend, need: Need) -> AdviceRow:
     held = backend.encrypted if need.tls else backend.plain
     if held is None:
         return replace(row, notes=(*row.notes, "the memory was not measured"))
@@ -143,7 +145,7 @@ def _with_memory(row: Row, backend: Backend, need: Need) -> Row:
     )
 
 
-def _beyond(backend: Backend, need: Need, row: Row) -> list[str]:
+def _beyond(backend: Backend, need: Need, row: AdviceRow) -> list[str]:
     notes = []
     fewest, most = backend.factors[0][0], backend.factors[-1][0]
     at = f"{count(fewest)} to {count(most)}" if fewest != most else f"{count(most)} only"
@@ -161,17 +163,14 @@ def _beyond(backend: Backend, need: Need, row: Row) -> list[str]:
 
 # --- all rows ----------------------------------------------------------------------------
 
-Blocks = Mapping[int, float]
-"""Block -> microseconds of a page, everything added."""
 
-
-def grouped(costs: Costs, need: Need, rows: Sequence[Row]) -> list[Row]:
+def grouped(costs: Costs, need: Need, rows: Sequence[AdviceRow]) -> list[AdviceRow]:
     """The rows by what a page takes, then by memory within what cannot be told apart.
 
     The cheapest backend leads a group. The first that is told apart from it leads the next.
     """
-    found: list[Row] = []
-    leader: Row | None = None
+    found: list[AdviceRow] = []
+    leader: AdviceRow | None = None
     number = 0
     for row in sorted(rows, key=lambda row: row.total_us or 0.0):
         if leader is None or apart(costs, leader, row, need):
@@ -180,7 +179,7 @@ def grouped(costs: Costs, need: Need, rows: Sequence[Row]) -> list[Row]:
     return sorted(found, key=lambda row: (row.group or 0, row.memory, row.total_us or 0.0))
 
 
-def apart(costs: Costs, one: Row, other: Row, need: Need) -> bool:
+def apart(costs: Costs, one: AdviceRow, other: AdviceRow, need: Need) -> bool:
     """Whether the other takes more: by its interval, the noise floor, and enough to matter.
 
     The floor is that of a page in turns, so work that both do alike makes it smaller. Where a
@@ -202,6 +201,7 @@ def apart(costs: Costs, one: Row, other: Row, need: Need) -> bool:
 
 
 def _blocks(backend: Backend, need: Need, in_flight: float) -> Blocks:
+    # Microseconds of a page in each block, everything added.
     scale = model.factor_at(backend.factors, in_flight) * backend.alone
     added = model.added_us(backend, need) or 0.0
     return {block: value * scale + added for block, value in backend.blocks.items()}

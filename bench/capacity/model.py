@@ -26,12 +26,11 @@ from bench.analysis.stats.records import number_param, widest_point
 from bench.machine.doctor import SPARE_MAPS
 from bench.plan.participants import SPREADING
 from bench.plan.workloads import mean_delay_s
-from bench.questions import churn, hold, serve, tls_pages
-from bench.questions.served import BARE
+from bench.questions import churn, tls_pages
 from bench.schema import TrialRecord
 from bench.show.measured import Measured
 from bench.store import Records
-from bench.text import KIB, MIB, count
+from bench.text import count
 from crawlers.catalogue import HANDED_OVER
 
 # --- costs, all of which can be written as JSON ------------------------------------------------
@@ -48,7 +47,7 @@ FURTHEST: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class MemoryHeld:
     """Memory of the client: bytes for a connection, and bytes of a process without any."""
 
     user: float
@@ -84,8 +83,8 @@ class Backend:
     factors: Sequence[tuple[int, float]]  # slots -> times the page at the reference point
     extra: Extra = field(default_factory=Extra)
     alone: float = 1.0  # a page of a program alone on its processor, over one in turns
-    plain: Held | None = None
-    encrypted: Held | None = None
+    plain: MemoryHeld | None = None
+    encrypted: MemoryHeld | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +100,6 @@ class Costs:
     longest_delay_ms: float
     processors: int  # the most that one backend was spread over
     backends: Sequence[Backend] = ()
-    serving: bool = False  # of servers: a page is a request that they answer
 
     def of(self, name: str) -> Backend:
         return next(each for each in self.backends if each.name == name)
@@ -234,23 +232,8 @@ def waiting_s(rate: float, page_s: float, work_s: float, share: float) -> float:
 
 # --- the costs of a campaign -------------------------------------------------------------------
 
-Pages = Mapping[tuple[str, str], Mapping[int, float]]
+PageBlocks = Mapping[tuple[str, str], Mapping[int, float]]
 """(point, label) -> block -> microseconds of processor time per page."""
-
-
-def head(analysis: Analysis) -> Costs:
-    """What is the same for clients and servers: the campaign, and what it cannot tell apart."""
-    environment = analysis.campaign.environment
-    return Costs(
-        campaign=analysis.campaign.campaign,
-        machine=f"{environment.cpu_model or environment.machine}, {environment.python}",
-        point=None,
-        slots=REFERENCE_SLOTS,
-        floor=0.0,
-        files=limits_of(analysis).get("nofile_hard"),
-        longest_delay_ms=0.0,
-        processors=1,
-    )
 
 
 def costs(analysis: Analysis) -> Costs | None:
@@ -266,51 +249,18 @@ def costs(analysis: Analysis) -> Costs | None:
     floor = analysis.floor(CPU_PER_1000).log
     backends = [_backend(analysis, label, point, pages) for label in analysis.labels]
     spread = [t.pinning.get("client") for t in records.trials if t.backend in SPREADING]
-    return replace(
-        head(analysis),
+    environment = analysis.campaign.environment
+    return Costs(
+        campaign=analysis.campaign.campaign,
+        machine=f"{environment.cpu_model or environment.machine}, {environment.python}",
         point=point if at_point else None,
         slots=int((sample and number_param(sample, "slots")) or REFERENCE_SLOTS),
         floor=floor or 0.0,
+        files=limits_of(analysis).get("nofile_hard"),
         longest_delay_ms=max((1000 * delay_of(t) for t in records.trials), default=0.0),
         processors=max((len(cores) for cores in spread if isinstance(cores, list)), default=1),
         backends=_alone(analysis, backends),
     )
-
-
-def costs_of_servers(analysis: Analysis) -> Costs | None:
-    """The costs of a server that a campaign measured; None where it measured none.
-
-    There is no delay and no queue of connections in it: a server has as much to do as its clients
-    ask. What encrypting costs its processor was not measured, so TLS counts in memory alone.
-    """
-    asked, held = serve.measured(analysis), hold.measured(analysis)
-
-    def memory(name: str, key: str) -> Held | None:
-        each, program = held.spread(name, key), held.spread(name, "program")
-        if each is None or program is None:
-            return None
-        return Held(each.median * KIB, 0.0, program.median * MIB, 0.0, sys.maxsize)
-
-    names = [name for name in asked.with_(serve.MAIN, asked.values) if name != BARE]
-    backends = [
-        Backend(
-            name=name,
-            in_turn=True,
-            most=math.inf,
-            why_most="",
-            no_tls=None,
-            page=asked.median(name, serve.MAIN),
-            blocks=asked.values[name][serve.MAIN],
-            factors=[(REFERENCE_SLOTS, 1.0)],
-            extra=Extra(tls=0.0, tls_of=name),
-            plain=memory(name, hold.PLAIN),
-            encrypted=memory(name, hold.TLS),
-        )
-        for name in names
-    ]
-    if not backends:
-        return None
-    return replace(head(analysis), backends=backends, serving=True)
 
 
 def limits_of(analysis: Analysis) -> dict[str, int]:
@@ -323,13 +273,13 @@ def delay_of(trial: TrialRecord) -> float:
     return mean_delay_s(str(trial.params.get("delay") or "none"))
 
 
-def page_blocks(records: Records) -> Pages:
+def page_blocks(records: Records) -> PageBlocks:
     """What pages cost, in turns or in whole trials."""
     trials = stats.trials_of(records, *CPU_PER_1000.workloads, twins=False)
     return stats.block_values(trials, CPU_PER_1000)
 
 
-def by_slots(records: Records, pages: Pages, workload: str, label: str) -> dict[int, float]:
+def by_slots(records: Records, pages: PageBlocks, workload: str, label: str) -> dict[int, float]:
     """Slots -> a page of a workload, by rising slots: the median over blocks, as in the report."""
     trials = stats.trials_of(records, workload, twins=False)
     slots = {t.point: int(number_param(t, "slots") or 0) for t in trials if t.label == label}
@@ -337,7 +287,7 @@ def by_slots(records: Records, pages: Pages, workload: str, label: str) -> dict[
     return {n: median(blocks.values()) for n, blocks in sorted(known.items())}
 
 
-def _backend(analysis: Analysis, label: str, point: str | None, pages: Pages) -> Backend:
+def _backend(analysis: Analysis, label: str, point: str | None, pages: PageBlocks) -> Backend:
     blocks = pages.get((point or "", label), {})
     mine = [t for t in analysis.records.trials if t.label == label]
     # How a page's cost changes with the slots, by the crawl of throughput.
@@ -404,7 +354,7 @@ def _pages_of(trial: TrialRecord) -> int | None:
     return int(rest[0]) if kind == "tree" else None
 
 
-def _highest(held: Held | None) -> int:
+def _highest(held: MemoryHeld | None) -> int:
     return held.highest if held else 0
 
 
@@ -509,7 +459,7 @@ OWN: Final = {
 
 def _held(
     records: Records, fits: Mapping[str, MemoryFit], label: str, *, over_tls: bool
-) -> Held | None:
+) -> MemoryHeld | None:
     """What a backend holds: user memory alone, where a part of the kernel's is missing for any."""
     fit = fits[label]
     if fit.user is None:
@@ -527,7 +477,7 @@ def _held(
         spread = stats.spread(getattr(memory, OWN[part]) for memory in before)
         return max(spread.median, 0.0) if spread else 0.0
 
-    return Held(
+    return MemoryHeld(
         user=fit.user,
         kernel=(fit.total or fit.user) - fit.user if in_all else 0.0,
         fixed_user=fixed(USER),

@@ -11,24 +11,13 @@ from typing import Any, Final
 from rich.console import Console
 from rich.text import Text
 
-from bench.capacity.advice import BEYOND, Advice, Row
+from bench.capacity.advice import BEYOND, Advice, AdviceRow
 from bench.capacity.model import Costs
 from bench.machine.doctor import SPARE_DESCRIPTORS
 from bench.report import tables
 from bench.show.table import MISSING, Column, Table, name
 from bench.text import capital, count, duration, listing, plural, significant, size_words
-from crawlers.registry import MODELS
-
-PEOPLE: Final = (
-    *MODELS,
-    "uvloop",
-    "trio",
-    "gevent",
-    "aiohttp",
-    "httpx",
-    "requests",
-)
-"""What people choose between; all others are shown if they are asked for."""
+from crawlers.registry import PEOPLE
 
 WIDTH: Final = 80
 LIGHT: Final = 0.1
@@ -40,11 +29,7 @@ COLUMNS: Final = (
 )
 
 
-CLIENT: Final = "client that fetches pages of 2 KB and follows their links"
-SERVER: Final = "server that answers requests for 2 KB, its own side alone"
-
-
-def _cells(row: Row) -> list[str]:
+def _cells(row: AdviceRow) -> list[str]:
     return [
         row.name,
         MISSING if row.group is None else str(row.group),
@@ -65,7 +50,7 @@ def able_table(advice: Advice) -> Table:
     return Table("", [*COLUMNS, Column(column)], rows)
 
 
-def _wait(row: Row) -> str:
+def _wait(row: AdviceRow) -> str:
     if row.wait_ms is None:
         return MISSING
     return "< 1 µs" if row.wait_ms < 1e-3 else duration(row.wait_ms)
@@ -80,8 +65,8 @@ def show(advice: Advice, costs: Costs, console: Console) -> None:
         console.print(Text.assemble(("• ", "dim"), line))
     console.print(
         Text(
-            f"From campaign {advice.campaign}: {advice.machine}. These are costs of a "
-            f"{SERVER if costs.serving else CLIENT}: see docs/advice.md.",
+            f"From campaign {advice.campaign}: {advice.machine}. These are costs of a client that "
+            "fetches pages of 2 KB and follows their links: see docs/advice.md.",
             "dim",
         )
     )
@@ -123,7 +108,7 @@ def answer(advice: Advice) -> str:
 # --- what to know about it ---------------------------------------------------------------
 
 
-def _left(rows: Sequence[Row]) -> Iterator[str]:
+def _left(rows: Sequence[AdviceRow]) -> Iterator[str]:
     # Who does not carry it or is left out, and what was not measured; each thing once.
     said: dict[str, list[str]] = defaultdict(list)
     for row in rows:
@@ -136,8 +121,6 @@ def _left(rows: Sequence[Row]) -> Iterator[str]:
 def remarks(costs: Costs, advice: Advice) -> Iterator[str]:
     """What of the need is beyond what was measured, for every row."""
     need = advice.need
-    if costs.serving and need.tls:
-        yield "What TLS costs a server’s processor was not measured: it counts in memory alone."
     if need.delay_s and 1e3 * need.delay_s >= BEYOND * costs.longest_delay_ms:
         delays = duration(1e3 * need.delay_s), duration(costs.longest_delay_ms)
         yield f"The delay is {delays[0]}, measured up to {delays[1]}."

@@ -1,7 +1,7 @@
 """A backend's card: what it is, its numbers, where it is ahead, and what to keep in mind.
 
-As Markdown: docs/cards, and a section of every report. There is a card for each backend that people
-choose between, and one table for all variants.
+As Markdown, in docs/cards: ``templates/card.md`` for each backend that people choose between, and
+``templates/overview.md``, one table for all variants. Here is what they show.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from typing import Final
 from bench import filesystem
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import Comparison, Metric, Ratio, Spread
-from bench.capacity.report import PEOPLE
+from bench.analysis.stats import Comparison, Metric, Ratio
 from bench.cards import libraries
-from bench.cards.libraries import Library
+from bench.cards.libraries import LibraryEntry
 from bench.costs import report as costs_report
 from bench.costs.accounts import Account
 from bench.machine.instruments import INSTRUCTIONS
@@ -28,20 +27,13 @@ from bench.report.tables import grid
 from bench.schema import CampaignRecord
 from bench.show import cells
 from bench.show.table import MISSING, Column, Row, Table, name, text_of
-from bench.text import count, listing, markdown_table
+from bench.text import count, listing
 from crawlers.backend import Backend
 from crawlers.catalogue import OURS
-from crawlers.registry import about
+from crawlers.registry import PEOPLE
 
 CRAWL: Final = "crawl"
 """The counted workload that comes first."""
-FAMILIES: Final = {
-    "threads": "one stack for each slot",
-    "callbacks": "callbacks on an event loop",
-    "generators": "generators on a hand-built loop",
-    "async": "async and await, or a library of that kind",
-    "stack": "a whole HTTP stack; compare it with stacks, not with models",
-}
 BY: Final[tuple[tuple[Metric, str], ...]] = (
     (stats.PAGES_PER_S, "more pages per second"),
     (stats.CPU_PER_1000, "less processor time for a page"),
@@ -58,21 +50,21 @@ COUNTED: Final = (
     "Counted, not timed: medians over hash seeds, with the range in brackets. "
     "[What counts leave out](costs.md)."
 )
+CHOSEN: Final = (*PEOPLE, "tornado", "twisted")
+"""The backends with a card."""
+OVERVIEW: Final = "README.md"
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """All that is shown of one backend, in Markdown whose links are relative to docs/.
-
-    Tables without rows, and lists without items, are not shown.
-    """
+    """What the records say of one backend. Links are relative to docs/."""
 
     backend: Backend
-    library: Library | None
-    tables: Sequence[Table]
+    library: LibraryEntry | None
+    measured: bool
+    tables: Sequence[Table]  # that have rows
     ahead: Sequence[str]
-    limits: Sequence[str]
-    cite: str
+    instructions: str  # of a crawled page, in thousands
 
     @property
     def changes(self) -> str:
@@ -81,23 +73,26 @@ class Card:
         words = self.backend.changes
         return words.replace(against, f"`{against}`", 1) if against else words
 
+    def figure(self, what: str, column: int) -> str:
+        """The first figure of a row of its numbers."""
+        rows = (row for table in self.tables if table.caption == "Numbers" for row in table.rows)
+        found = (text_of(row[column]) for row in rows if row[0] == what)
+        return next(found, MISSING).partition(" ")[0]
 
-def card(
-    analysis: Analysis,
-    accounts: Sequence[Account],
-    backend: Backend,
-    sha256: str,
-) -> Card:
+
+def card(analysis: Analysis, accounts: Sequence[Account], backend: Backend) -> Card:
     """The card of a backend, whether it was measured or not."""
     label = backend.name
-    tables = numbers(analysis, label), costs(accounts, label)
+    counted = {each.workload: each for each in accounts if each.backend == label and each.costs}
+    crawl = counted[CRAWL].costs.get(INSTRUCTIONS) if CRAWL in counted else None
+    tables = numbers(analysis, label), costs(counted)
     return Card(
         backend,
         libraries.of(label),
+        label in analysis.labels,
         [table for table in tables if table.rows],
         list(ahead(analysis, label)),
-        list(limits(analysis, backend)),
-        cited(analysis.campaign, label, sha256),
+        MISSING if crawl is None else cells.figure(crawl.middle / 1000),
     )
 
 
@@ -118,31 +113,24 @@ def _crawl(analysis: Analysis, label: str) -> Iterator[Row]:
     row = next((row for row in found if row.trials), None)
     if row is None:
         return
-    yield ["a crawl, pages/s", row.point, _spread(row.pages_per_s), MISSING]
+    yield ["a crawl, pages/s", row.point, text_of(cells.spread(row.pages_per_s)), MISSING]
     if row.ratio is not None:
         ratio = f"{cells.ratio(row.ratio)}, {row.ratio.verdict}"
         yield [f"… to {analysis.base}", row.point, ratio, MISSING]
 
 
-def costs(accounts: Sequence[Account], label: str) -> Table:
-    mine = {each.workload: each for each in accounts if each.backend == label and each.costs}
-    order = sorted(mine, key=lambda workload: (workload != CRAWL, workload))
+def costs(counted: dict[str, Account]) -> Table:
+    """The counts of one backend, by workload."""
+    order = sorted(counted, key=lambda workload: (workload != CRAWL, workload))
     columns = [name("a page takes"), *(Column(f"of {workload}") for workload in order)]
     rows: list[Row] = [
-        [column.title, *(costs_report.cell(mine[workload].costs.get(key)) for workload in order)]
+        [column.title, *(costs_report.cell(counted[workload].costs.get(key)) for workload in order)]
         for key, column in costs_report.COLUMNS.items()
-        if any(key in mine[workload].costs for workload in order)
+        if any(key in counted[workload].costs for workload in order)
     ]
-    counted = list(mine.values())
-    about = " ".join((COUNTED, *costs_report.untold(counted)))
-    return Table(costs_report.captioned("Exact costs", counted), columns, rows, about=about)
-
-
-def _spread(found: Spread | None) -> str:
-    return text_of(cells.spread(found))
-
-
-# --- sentences ---------------------------------------------------------------------------
+    every = list(counted.values())
+    about = " ".join((COUNTED, *costs_report.untold(every)))
+    return Table(costs_report.captioned("Exact costs", every), columns, rows, about=about)
 
 
 def ahead(analysis: Analysis, label: str) -> Iterator[str]:
@@ -169,70 +157,27 @@ def _capped(found: Comparison) -> str:
     return ", the server was the limit" if found.server_limited else ""
 
 
-def limits(analysis: Analysis, backend: Backend) -> Iterator[str]:
-    if backend.most is not None:
-        yield f"It holds at most {count(backend.most)} connections at once."
-    if backend.no_https is not None:
-        yield f"No HTTPS: {backend.no_https}."
-    if backend.cannot_see:
-        kinds = ", ".join(f"`{kind}`" for kind in sorted(backend.cannot_see))
-        yield f"Its library hides these errors of TLS: {kinds}."
-    for reason in dict.fromkeys(backend.differs.values()):
-        yield f"Conformance: {reason}."
-    if backend.name not in analysis.labels:
-        yield "Not measured in this campaign."
-    library = libraries.of(backend.name)
-    if library is not None:
-        yield f"**Still to be said.** {library.still}"
-
-
-def cited(campaign: CampaignRecord, label: str, sha256: str) -> str:
-    commit = campaign.environment.commit or "unknown"
-    return (
-        f"Backend `{label}`, campaign `{campaign.campaign}`, commit `{commit}`, SHA-256 of the "
-        f"records `{sha256}`. `python -m bench cite` prints the whole entry."
-    )
-
-
-# --- as Markdown ------------------------------------------------------------------------------
-
-CHOSEN: Final = (*PEOPLE, "tornado", "twisted")
-"""The backends with a card."""
-OVERVIEW: Final = "README.md"
-MADE: Final = "<!-- Made by `python -m tools.site` from the records in results/. -->"
-HEAD: Final = (
-    "backend",
-    "what it changes",
-    "pages/s",
-    "CPU µs / page",
-    "1,000 instructions / page",
-    "KiB / connection",
-    "over TLS",
-)
-FROM: Final = (
-    ("a crawl, pages/s", 2),
-    ("a crawled page among all variants, processor time, µs", 2),
-    ("a connection, KiB", 2),
-    ("a connection, KiB", 3),
-)
-"""Which rows and columns of a card's numbers the overview has."""
-
-
 def pages(analysis: Analysis, accounts: Sequence[Account], sha256: str) -> dict[str, str]:
-    names = sorted(OURS, key=lambda name: OURS[name].rung)
-    every = [card(analysis, accounts, about(name), sha256) for name in names]
-    campaign = analysis.campaign
-    overview = (
-        f"Every backend in campaign `{campaign.campaign}`, {campaign.environment.python}. Those "
-        "that people choose between have a card: what its documentation recommends, its numbers, "
-        f"where it is ahead, and its limits.\n\n{table(every, accounts)}"
-    )
-    texts = {OVERVIEW: f"# Cards\n\n{overview}"} | {
-        f"{each.backend.name}.md": f"# `{each.backend.name}`\n\n{_moved(body(each))}"
-        for each in every
-        if each.backend.name in CHOSEN
-    }
-    return {name: f"{MADE}\n\n{text}\n" for name, text in texts.items()}
+    """The files of docs/cards, and their texts."""
+    rungs = sorted(OURS.values(), key=lambda backend: backend.rung)
+    every = [card(analysis, accounts, backend) for backend in rungs]
+    python = accounts[0].python if accounts else ""
+    texts = {OVERVIEW: rendered("overview.md", cards=every, campaign=analysis.campaign, on=python)}
+    for each in every:
+        if each.backend.name in CHOSEN:
+            # In docs/cards, links to what is in docs/ are one level up.
+            moved = re.sub(r"\]\((?!https?:|#)", "](../", body(each, analysis.campaign, sha256))
+            texts[f"{each.backend.name}.md"] = moved
+    return {name: f"{text.rstrip()}\n" for name, text in texts.items()}
+
+
+def body(found: Card, campaign: CampaignRecord, sha256: str) -> str:
+    return rendered("card.md", card=found, campaign=campaign, sha256=sha256)
+
+
+def rendered(template: str, **names: object) -> str:
+    found = markup.templates(__name__, grid=grid, count=count).get_template(template)
+    return found.render(chosen=CHOSEN, **names)
 
 
 def write(folder: Path, made: dict[str, str]) -> None:
@@ -243,50 +188,3 @@ def write(folder: Path, made: dict[str, str]) -> None:
     for file in folder.glob("*.md"):
         if file.name not in made:
             file.unlink()
-
-
-def body(found: Card) -> str:
-    """A card below its title; links are relative to docs/."""
-    template = markup.templates(__name__, grid=grid).get_template("card.md")
-    return template.render(card=found, families=FAMILIES)
-
-
-def table(found: Sequence[Card], accounts: Sequence[Account]) -> str:
-    """Backends in a row each; those with a card lead to it."""
-    instructions = {
-        one.backend: one.costs[INSTRUCTIONS].middle
-        for one in accounts
-        if one.workload == CRAWL and INSTRUCTIONS in one.costs
-    }
-    rows = []
-    for each in found:
-        name = each.backend.name
-        numbers = next((one for one in each.tables if one.caption == "Numbers"), None)
-        rate, cpu, plain, tls = (_figure(numbers, what, column) for what, column in FROM)
-        counted = instructions.get(name)
-        rows.append(
-            [
-                f"[`{name}`]({name}.md)" if name in CHOSEN else f"`{name}`",
-                each.changes,
-                *(rate, cpu),
-                MISSING if counted is None else cells.figure(counted / 1000),
-                *(plain, tls),
-            ]
-        )
-    missing = [f"`{one.backend.name}`" for one in found if not one.tables]
-    why = f" Not measured: {listing(missing)}." if missing else ""
-    if accounts:
-        why += f" Instructions were counted with {accounts[0].python}."
-    lines = markdown_table(HEAD, rows, right=len(HEAD) - 2)
-    return "\n".join([*lines, "", f"A dash means that it was not measured.{why}"])
-
-
-def _figure(numbers: Table | None, what: str, column: int) -> str:
-    rows = numbers.rows if numbers else ()
-    found = (text_of(row[column]) for row in rows if row[0] == what)
-    return next(found, MISSING).partition(" ")[0]
-
-
-def _moved(text: str) -> str:
-    """With links relative to docs/, as it must be in docs/cards."""
-    return re.sub(r"\]\((?!https?:|#)", "](../", text)

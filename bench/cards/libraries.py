@@ -1,10 +1,8 @@
-"""What each library's documentation recommends: a table, and its text."""
+"""What each library's documentation recommends: ``libraries.toml``, and its text."""
 
 from __future__ import annotations
 
-import textwrap
 import tomllib
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Final
@@ -12,17 +10,16 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from bench.filesystem import packaged
+from bench.report import markup
 
 NAME: Final = "libraries"
 """Of the generated part of docs/notebook/libraries.md."""
-
-COLUMNS: Final = 100
 
 Text = Annotated[str, AfterValidator(lambda text: " ".join(text.split()))]
 """A paragraph of Markdown, on one line; its links are relative to docs/."""
 
 
-class Library(BaseModel):
+class LibraryEntry(BaseModel):
     """A library, or a family of backends without one."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -34,7 +31,7 @@ class Library(BaseModel):
     still: Text  # what its author could say against them
 
 
-class Refused(BaseModel):
+class NotAdmitted(BaseModel):
     """A library that was tried and is not a backend."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -44,54 +41,24 @@ class Refused(BaseModel):
     because: Text
 
 
-class _Tables(BaseModel):
-    library: tuple[Library, ...]
-    refused: tuple[Refused, ...]
+class Libraries(BaseModel):
+    library: tuple[LibraryEntry, ...]
+    refused: tuple[NotAdmitted, ...]
 
 
 @cache
-def _tables() -> _Tables:
+def libraries() -> Libraries:
     file = Path(__file__).with_name("libraries.toml")
-    return packaged(file, lambda text: _Tables.model_validate(tomllib.loads(text)))
+    return packaged(file, lambda text: Libraries.model_validate(tomllib.loads(text)))
 
 
-def refused() -> tuple[Refused, ...]:
-    return _tables().refused
-
-
-def libraries() -> tuple[Library, ...]:
-    return _tables().library
-
-
-def of(backend: str) -> Library | None:
+def of(backend: str) -> LibraryEntry | None:
     """The library of a backend; None for one from another distribution."""
-    return next((library for library in libraries() if backend in library.backends), None)
+    return next((each for each in libraries().library if backend in each.backends), None)
 
 
-def markdown(found: Sequence[Library]) -> str:
-    lines = []
-    for library in found:
-        lines += [f"### {library.heading}", ""]
-        lines += bullet(f"**Recommended.** {library.recommended}")
-        lines += bullet(f"**Here.** {library.here}")
-        lines += [*bullet(f"**Still to be said.** {library.still}"), ""]
-    return "\n".join(lines).rstrip()
-
-
-def refusals(found: Sequence[Refused]) -> str:
-    lines = ["## Tried and not admitted", ""]
-    for each in found:
-        lines += bullet(f"**{each.name} {each.version}**, because: {each.because}")
-    return "\n".join(lines)
-
-
-def bullet(text: str) -> list[str]:
-    """The lines of an item of a list. Links are not broken, so that an address stays whole."""
-    return textwrap.wrap(
-        text,
-        COLUMNS,
-        initial_indent="- ",
-        subsequent_indent="  ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+def markdown() -> str:
+    """The list of all libraries, wrapped as documents are."""
+    found = libraries()
+    template = markup.templates(__name__).get_template("libraries.md")
+    return template.render(libraries=found.library, refused=found.refused).rstrip()

@@ -17,10 +17,10 @@ from bench.analysis.analysis import Analysis
 from bench.claims import measure
 from bench.claims.verdict import (
     TOPICS,
+    ClaimNumber,
     Evidence,
     Judged,
     Missing,
-    Number,
     Verdict,
     bounds_words,
     counted,
@@ -77,8 +77,8 @@ def now(judged: Judged) -> str:
     return f"{text} [{figure(found.low)}, {figure(found.high)}]"
 
 
-def basis(found: Number | Missing) -> str:
-    if isinstance(found, Number):
+def basis(found: ClaimNumber | Missing) -> str:
+    if isinstance(found, ClaimNumber):
         return "; ".join(filter(None, (found.basis, found.python, found.note)))
     return found.reason
 
@@ -91,7 +91,7 @@ def anchor(title: str) -> str:
 def interpreters(verdicts: Sequence[Verdict]) -> str:
     """On which interpreters the numbers were measured, most first: not all are of the campaign."""
     found = (judged.now for verdict in verdicts for judged in verdict.judged)
-    counts = Counter(each.python for each in found if isinstance(each, Number))
+    counts = Counter(each.python for each in found if isinstance(each, ClaimNumber))
     each = [f"{python} ({number})" for python, number in counts.most_common()]
     return f"Numbers by interpreter: {', '.join(each) or 'none'}."
 
@@ -114,7 +114,7 @@ def by_step(evidence: Sequence[Evidence]) -> list[tuple[int, Verdict, Verdict]]:
 
 def elsewhere(one: Judged, other: Judged) -> str:
     """The number on another interpreter, and its caveat, if it is another number."""
-    if not (isinstance(one.now, Number) and isinstance(other.now, Number)):
+    if not (isinstance(one.now, ClaimNumber) and isinstance(other.now, ClaimNumber)):
         return ""
     if one.now.low <= other.now.high and other.now.low <= one.now.high:
         return ""

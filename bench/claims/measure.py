@@ -17,11 +17,11 @@ from bench.study.runner import Process, Program
 STUDY: Final[Study[ExperimentResult]] = Study("experiments", "experiments", ExperimentResult)
 REPEATS: Final = 10
 
-Measured = Sequence[Run[ExperimentResult]]
+ExperimentRuns = Sequence[Run[ExperimentResult]]
 """All runs beside a campaign."""
 
 
-def latest(runs: Measured, experiment: str) -> Run[ExperimentResult] | None:
+def latest(runs: ExperimentRuns, experiment: str) -> Run[ExperimentResult] | None:
     """The last run with this experiment."""
     of_it = (run for run in reversed(runs) if any(s.program == experiment for s in run.samples))
     return next(of_it, None)

@@ -28,7 +28,7 @@ from bench.analysis.analysis import Analysis
 from bench.claims import measure
 from bench.filesystem import packaged
 from bench.micro import tasks
-from bench.micro.tasks import Held, Switched
+from bench.micro.tasks import Switched, TasksHeld
 from bench.study.record import Run
 from bench.text import KIB, listing, plural
 
@@ -37,7 +37,7 @@ MICRO: Final = "micro"
 SENTENCES: Final = Path(__file__).parent / "sentences"
 
 Range = tuple[float, float]
-Values = tuple[float, float, float]
+ValueRange = tuple[float, float, float]
 """A value and its interval."""
 
 Topic = Literal["memory", "threads", "waiting", "speed", "language", "safety", "today"]
@@ -57,7 +57,7 @@ TOPICS: Final[dict[Topic, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class ClaimNumber:
     """A value, its interval or whole range, and its basis."""
 
     value: float
@@ -80,8 +80,8 @@ class Evidence:
 
     name: str  # the campaign's folder, for commands in messages
     analysis: Analysis
-    measured: measure.Measured
-    tasks: Run[Held | Switched] | None = None  # of the same processor and interpreter
+    measured: measure.ExperimentRuns
+    tasks: Run[TasksHeld | Switched] | None = None  # of the same processor and interpreter
 
     @classmethod
     def load(cls, campaign: Path) -> Evidence:
@@ -102,9 +102,11 @@ class Evidence:
         ]
         return cls(name, analysis, measure.STUDY.runs(folder), next(iter(alike), None))
 
-    def number(self, values: Values, basis: str, note: str = "", python: str = "") -> Number:
+    def number(
+        self, values: ValueRange, basis: str, note: str = "", python: str = ""
+    ) -> ClaimNumber:
         here = self.analysis.campaign.environment.python
-        return Number(*values, basis, python or here, note)
+        return ClaimNumber(*values, basis, python or here, note)
 
 
 # --- a claim and its readings --------------------------------------------------------------
@@ -114,7 +116,7 @@ class _Strict(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class _Reading(_Strict):
+class _AnyReading(_Strict):
     """One way to measure the claim.
 
     ``meant`` completes the verdict "reproduced here if …": it says how to understand
@@ -131,7 +133,7 @@ class _Reading(_Strict):
     holds: Range
 
 
-class RatioReading(_Reading):
+class RatioReading(_AnyReading):
     """A backend divided by a base at one point of a campaign, paired within blocks."""
 
     kind: Literal["ratio"]
@@ -140,7 +142,7 @@ class RatioReading(_Reading):
     backend: str
     base: str
 
-    def number(self, evidence: Evidence) -> Number | Missing:
+    def number(self, evidence: Evidence) -> ClaimNumber | Missing:
         trials = stats.trials_of(evidence.analysis.records)
         labels = {trial.label for trial in trials if trial.point == self.point}
         if lacking := [name for name in (self.backend, self.base) if name not in labels]:
@@ -166,7 +168,7 @@ class RatioReading(_Reading):
         return evidence.number((ratio.value, low, high), blocks, "; ".join(notes))
 
 
-class CrossingReading(_Reading):
+class CrossingReading(_AnyReading):
     """Up to how many connections a backend has less than a base, at points by rising number.
 
     The interval begins with the number up to which that is shown, and ends with the last one
@@ -179,7 +181,7 @@ class CrossingReading(_Reading):
     backend: str
     base: str
 
-    def number(self, evidence: Evidence) -> Number | Missing:
+    def number(self, evidence: Evidence) -> ClaimNumber | Missing:
         same = self.model_dump(exclude={"kind", "points"})
         sizes, ratios = [0], []
         for point in self.points:
@@ -196,7 +198,7 @@ class CrossingReading(_Reading):
         return evidence.number((value, low, high), ratios[0].basis, listing(said))
 
 
-class MemoryReading(_Reading):
+class MemoryReading(_AnyReading):
     """KiB per connection, or a multiple of another backend's: slopes over held connections."""
 
     kind: Literal["memory"]
@@ -205,13 +207,13 @@ class MemoryReading(_Reading):
     part: Literal["user", "total"]
     over_tls: bool = False
 
-    def number(self, evidence: Evidence) -> Number | Missing:
+    def number(self, evidence: Evidence) -> ClaimNumber | Missing:
         analysis, names = evidence.analysis, [self.backend, *([self.base] if self.base else [])]
         fits = analysis.memory_over_tls if self.over_tls else analysis.memory
         if lacking := [name for name in names if name not in fits]:
             return _no_trials(lacking, stats.OVER_TLS if self.over_tls else "c10k", names)
         trials = plural(sum(fits[name].trials for name in names), "trial")
-        slopes: list[Values] = []
+        slopes: list[ValueRange] = []
         for name in names:
             found = _slope(fits[name], self.part)
             if isinstance(found, Missing):
@@ -227,12 +229,12 @@ class MemoryReading(_Reading):
         return evidence.number((value / base, max(low, 0.0) / most, high / least), trials)
 
 
-class ExperimentReading(_Reading):
+class ExperimentReading(_AnyReading):
     kind: Literal["experiment"]
     experiment: str
     value: str
 
-    def number(self, evidence: Evidence) -> Number | Missing:
+    def number(self, evidence: Evidence) -> ClaimNumber | Missing:
         run = measure.latest(evidence.measured, self.experiment)
         if run is None:
             return Missing(
@@ -250,14 +252,14 @@ class ExperimentReading(_Reading):
         return evidence.number(interval_of(kept), plural(len(kept), "repeat"), note, python)
 
 
-class TaskReading(_Reading):
+class TaskReading(_AnyReading):
     """KiB of a task that waits without a connection, or a multiple of another's."""
 
     kind: Literal["task"]
     task: str
     base: str | None = None
 
-    def number(self, evidence: Evidence) -> Number | Missing:
+    def number(self, evidence: Evidence) -> ClaimNumber | Missing:
         if evidence.tasks is None:
             return Missing(
                 "waiting tasks were not measured beside this campaign, on its processor and "
@@ -283,7 +285,7 @@ Reading = Annotated[
 ]
 
 
-def _slope(fit: stats.MemoryFit, which: str) -> Values | Missing:
+def _slope(fit: stats.MemoryFit, which: str) -> ValueRange | Missing:
     """Bytes per connection of the user part or of all parts, with their interval."""
     value = low = high = 0.0
     for name in ("user",) if which == "user" else stats.MEMORY_PARTS:
@@ -294,7 +296,7 @@ def _slope(fit: stats.MemoryFit, which: str) -> Values | Missing:
     return value, low, high
 
 
-def interval_of(values: Sequence[float]) -> Values:
+def interval_of(values: Sequence[float]) -> ValueRange:
     """Value and interval over repeats: Student's if possible, otherwise the whole range."""
     if len(set(values)) > 1 and len(values) >= stats.MIN_BLOCKS and min(values) > 0:
         logs = [log(value) for value in values]
@@ -377,7 +379,7 @@ class Judged:
     """One reading: the number now, and its position relative to the bounds."""
 
     reading: Reading
-    now: Number | Missing
+    now: ClaimNumber | Missing
 
     @property
     def position(self) -> Position:
@@ -418,11 +420,11 @@ class Verdict:
         return "; ".join(one.words for one in self.judged)
 
 
-def read(reading: Reading, evidence: Sequence[Evidence]) -> Number | Missing:
+def read(reading: Reading, evidence: Sequence[Evidence]) -> ClaimNumber | Missing:
     """The number of the first campaign that has one, or why one with trials has none."""
     found = [reading.number(one) for one in evidence]
     order = (
-        *(each for each in found if isinstance(each, Number)),
+        *(each for each in found if isinstance(each, ClaimNumber)),
         *(each for each in found if isinstance(each, Missing) and each.measured),
         *found,
     )

@@ -1,6 +1,6 @@
 """Finds commands, shows their help and runs them.
 
-A command is a module in :mod:`bench.cli.commands`: see :class:`Command`. Its name is the
+A command is a module in :mod:`bench.cli.commands`: see :class:`CommandModule`. Its name is the
 module's, and its help is the module's docstring. Only the module of the command that was asked
 for is imported: a command such as ``list`` does not wait for matplotlib.
 """
@@ -54,7 +54,7 @@ class Parser(argparse.ArgumentParser):
         super().error(one_line(message))
 
 
-class Command(Protocol):
+class CommandModule(Protocol):
     """A module in :mod:`bench.cli.commands`.
 
     The first line of its docstring appears in the overview, and all of it in ``--help``.
@@ -156,8 +156,8 @@ def names(package: ModuleType = commands) -> list[str]:
     return sorted(module.name for module in pkgutil.iter_modules(package.__path__))
 
 
-def load(name: str, package: ModuleType = commands) -> Command:
-    return cast("Command", importlib.import_module(f"{package.__name__}.{name}"))
+def load(name: str, package: ModuleType = commands) -> CommandModule:
+    return cast("CommandModule", importlib.import_module(f"{package.__name__}.{name}"))
 
 
 def description(name: str, package: ModuleType = commands) -> str:
@@ -190,7 +190,7 @@ def overview() -> argparse.ArgumentParser:
     return made
 
 
-def parser(name: str, command: Command) -> argparse.ArgumentParser:
+def parser(name: str, command: CommandModule) -> argparse.ArgumentParser:
     made = Parser(
         prog=f"{launch.program()} {name}",
         description=description(name),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from bench.conditions.condition import Condition, Params
 from bench.machine.cpu import Pinning
-from bench.schema import Spread
+from bench.schema import SpreadOver
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class Spreading(Condition):
     The server sleeps in all trials of such a point, because it may share its processor.
     """
 
-    how: Spread
+    how: SpreadOver
     over: int | None = None
     who: tuple[str, ...] = ()
     sleeps: bool = True

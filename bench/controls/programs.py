@@ -35,10 +35,10 @@ LENGTH = b"content-length:"
 WARM_UP = 10
 """Connections opened and closed before the memory is read: what OpenSSL keeps once, it has then."""
 
-Program = Callable[[Job, TimesRecorder], CrawlReport]
+ControlProgram = Callable[[Job, TimesRecorder], CrawlReport]
 
 
-def prepare(name: str, job: Job) -> Program:
+def prepare(name: str, job: Job) -> ControlProgram:
     """Get a control ready for a job; the result runs it, and counts as the recorder does."""
     if name == "bare":
         return lambda job, recorder: bare(job, counter(recorder))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import SubprocessError
@@ -24,8 +25,8 @@ from bench.machine import instruments
 from bench.machine.build import python_build
 from bench.machine.instruments import INSTRUCTIONS
 from bench.schema import Record
-from bench.study import runner
 from bench.study.record import StudyError
+from bench.study.runner import Lost
 from bench.text import now
 from crawlers.registry import MODELS
 
@@ -41,7 +42,7 @@ CROWD: Final[Mapping[str, tuple[str, ...]]] = {"fetch": MODELS, "crawl": ("callb
 """Who is counted where: on crawl only the shared parts are new."""
 UPDATE = "python -m bench study costs --update-baseline"
 
-Status = Literal["passed", "more", "not checked"]
+GuardStatus = Literal["passed", "more", "not checked"]
 Count = Callable[[], dict[str, float]]
 
 
@@ -69,7 +70,7 @@ class Baseline(Record):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    status: Status
+    status: GuardStatus
     lines: tuple[str, ...]
 
 
@@ -95,16 +96,14 @@ def count() -> dict[str, float]:
     """Instructions per page of :data:`CROWD`, without those that failed."""
     found: dict[str, float] = {}
     tool = instruments.cachegrind()
-    with measure.Lanes(PAGES, SLOTS, measure.processors()) as lanes:
-        turns = [
-            (0, program)
-            for workload, backends in CROWD.items()
-            for program in measure.programs(lanes, backends, [workload], [tool])
-        ]
-        for sample in runner.samples("guard", turns, lanes):
-            for workload, crawls in sample.part.crawls.items() if sample.part else ():
-                key = f"{workload} {sample.program.partition('/')[0]}"
-                found[key] = round(crawls.per_page()[INSTRUCTIONS], 1)
+    with ExitStack() as stack:
+        lane = measure.Lane(PAGES, SLOTS, stack)
+        for workload, backends in CROWD.items():
+            for program in measure.programs(lane, backends, [workload], [tool]):
+                with suppress(Lost):
+                    crawled = program.measure(0).crawls[workload]
+                    key = f"{workload} {program.name.partition('/')[0]}"
+                    found[key] = round(crawled.per_page()[INSTRUCTIONS], 1)
     return found
 
 

@@ -1,23 +1,19 @@
 """Counts crawls: each backend, workload and instrument, at N and at 2 N pages.
 
-A program is one backend under one instrument, and a round of it has a hash seed of its own. Several
-run at a time (:class:`Lanes`), each with servers and a folder of its own.
+A program is one backend under one instrument, and a round of it has a hash seed of its own.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final
 
 from bench import controls
 from bench.conditions.ways import NEW
@@ -101,13 +97,6 @@ class Crawler:
         self._backend, self._instrument, self._seed = backend, instrument, seed
         self._lane = lane
         self._worker: WorkerProcess | None = None
-        self._stopped = False
-
-    def stop(self) -> None:
-        """Kill what runs, which is one group of processes; for another thread."""
-        self._stopped = True
-        if self._worker is not None:
-            kill(self._worker.pid)
 
     def pair(self, workload: str, pages: int) -> Crawled:
         """What a crawl of so many pages took, and one of twice as many. Raises :class:`Lost`."""
@@ -150,8 +139,6 @@ class Crawler:
         return instrument.results(self._lane.scratch, others)
 
     def _start(self) -> WorkerProcess:
-        if self._stopped:
-            raise Lost("stopped")
         scratch = self._lane.scratch
         for left in self._instrument.files(scratch):
             left.unlink()
@@ -225,17 +212,14 @@ def switch_interval_s(instrument: Instrument) -> float:
     return sys.getswitchinterval() * instrument.slowness
 
 
-# --- several at a time -----------------------------------------------------------------------
+# --- what counts share -----------------------------------------------------------------------
 
 
 class Lane:
-    """What one thread counts with: servers, which run until the end, and a folder.
+    """What counts are made with: servers, which run until the end, and a folder."""
 
-    Each has its own, because the ledger of a server is of one crawl.
-    """
-
-    def __init__(self, slots: int, stack: ExitStack) -> None:
-        self.slots, self._stack = slots, stack
+    def __init__(self, pages: int, slots: int, stack: ExitStack) -> None:
+        self.pages, self.slots, self._stack = pages, slots, stack
         self.scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="c10k-")))
         self._running: dict[str, Server] = {}
 
@@ -252,94 +236,34 @@ class Lane:
         one, other = (make(self.slots, n, Participants(1)) for n in (pages, 2 * pages))
         return Site(one, self.server(one.site)), Site(other, self.server(other.site))
 
-
-T = TypeVar("T")
-
-
-class Lanes(ThreadPoolExecutor):
-    """Threads that count, a lane each."""
-
-    def __init__(self, pages: int, slots: int, jobs: int) -> None:
-        super().__init__(jobs)
-        self.pages, self.slots = pages, slots
-        self._own, self._stack = threading.local(), ExitStack()
-        self._futures: list[Future[Any]] = []
-        self._counting: list[Crawler | CountedServer] = []
-        self._stopped = False
-
-    def submit(self, call: Callable[..., T], /, *given: Any, **named: Any) -> Future[T]:  # noqa: ANN401
-        future = super().submit(call, *given, **named)
-        self._futures.append(future)
-        return future
-
-    def __exit__(self, *_: object) -> None:
-        """End what runs; what is being counted is lost."""
-        self._stopped = True
-        for future in self._futures:
-            future.cancel()
-        for counting in self._counting:
-            counting.stop()
-        with suppress(KeyboardInterrupt):  # a second one ends the wait
-            wait(self._futures)
-            self._stack.close()  # the servers end with the threads that started them
-            self.shutdown()
-
-    def _lane(self) -> Lane:
-        if not hasattr(self._own, "lane"):
-            self._own.lane = Lane(self.slots, self._stack)
-        lane: Lane = self._own.lane
-        return lane
-
     def crawl(self, name: str, tool: Instrument, names: Sequence[str], repeat: int) -> Counted:
         """One program in one round, whose crawls share a process. Raises :class:`Lost`."""
-        crawler = Crawler(name, tool, repeat + 1, self._lane())
-        with ExitStack() as stack:
-            stack.callback(crawler.close)
-            return self._each(crawler, names, lambda workload: crawler.pair(workload, self.pages))
-
-    def serve(self, name: str, tool: Instrument, repeat: int) -> Counted:
-        server = CountedServer(name, tool, repeat + 1, self.slots, self._lane().scratch)
-
-        def loads(_: str) -> Crawled:
-            few, small = server.count(self.pages * REQUESTS)
-            many, large = server.count(2 * self.pages * REQUESTS)
-            return both(many - few, small, large)
-
-        return self._each(server, [SERVE], loads)
-
-    def _each(
-        self,
-        counting: Crawler | CountedServer,
-        names: Sequence[str],
-        count: Callable[[str], Crawled],
-    ) -> Counted:
-        self._counting.append(counting)
-        if self._stopped:
-            raise Lost("stopped")
-        found: dict[str, Crawled] = {}
-        lost: list[Lost] = []
-        for name in names:
-            try:
-                found[name] = count(name)
-            except Lost as error:
-                void = error.status == "void"
-                lost.append(Lost(f"{name}: {error}", void=void, part=Counted(crawls=found)))
-        if lost:
-            raise lost[0]
+        with closing(Crawler(name, tool, repeat + 1, self)) as crawler:
+            found: dict[str, Crawled] = {}
+            lost: list[Lost] = []
+            for workload in names:
+                try:
+                    found[workload] = crawler.pair(workload, self.pages)
+                except Lost as error:
+                    void = error.status == "void"
+                    why = f"{workload}: {error}"
+                    lost.append(Lost(why, void=void, part=Counted(crawls=found)))
+            if lost:
+                raise lost[0]
         return Counted(crawls=found)
 
-
-def processors() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    def serve(self, name: str, tool: Instrument, repeat: int) -> Counted:
+        server = CountedServer(name, tool, repeat + 1, self.slots, self.scratch)
+        few, small = server.count(self.pages * REQUESTS)
+        many, large = server.count(2 * self.pages * REQUESTS)
+        return Counted(crawls={SERVE: both(many - few, small, large)})
 
 
 # --- what is to be counted -------------------------------------------------------------------
 
 
 def programs(
-    lanes: Lanes, wanted: Sequence[str] | None, names: Sequence[str], tools: Sequence[Instrument]
+    lane: Lane, wanted: Sequence[str] | None, names: Sequence[str], tools: Sequence[Instrument]
 ) -> Iterator[Program[Counted]]:
     """Those backends, or all, on these workloads under each instrument.
 
@@ -355,15 +279,15 @@ def programs(
     served = (FLOOR, *SERVING) if SERVE in names else ()
     for tool in tools:
         if tool.missing is not None:
-            yield Program(tool.name, partial(lanes.serve, "", tool), refused=tool.missing)
+            yield Program(tool.name, partial(lane.serve, "", tool), refused=tool.missing)
             continue
         for name in (*floor, *chosen):
             mine = [workload for workload in crawled if takes_part(name, workload)]
             if mine:
-                yield Program(f"{name}/{tool.name}", partial(lanes.crawl, name, tool, mine))
+                yield Program(f"{name}/{tool.name}", partial(lane.crawl, name, tool, mine))
         for name in served:
             if wanted is None or name in wanted:
-                yield Program(f"{name}/{SERVE}/{tool.name}", partial(lanes.serve, name, tool))
+                yield Program(f"{name}/{SERVE}/{tool.name}", partial(lane.serve, name, tool))
     for each in known:
         if each.missing is not None:
             yield Program(each.name, lambda _: Counted(), refused=each.missing)

@@ -17,7 +17,7 @@ from bench.launch import OWN_PYTHON
 from bench.machine.instruments import Counts, Instrument
 from bench.plan.workloads import SERVED, SITE_SEED
 from bench.run.serving import served_reason
-from bench.sides.process import ProcessError, WorkerError, WorkerProcess, kill
+from bench.sides.process import ProcessError, WorkerError, WorkerProcess
 from bench.sides.progress import PLACES, Progress
 from bench.sides.protocol import Command, Load
 from bench.sides.servers import ModelServer, ServerError
@@ -39,14 +39,6 @@ class CountedServer:
     ) -> None:
         self._name, self._instrument, self._seed = name, instrument, seed
         self._slots, self._scratch = slots, scratch
-        self._running: ModelServer | None = None
-        self._stopped = False
-
-    def stop(self) -> None:
-        """Kill what runs; for another thread."""
-        self._stopped = True
-        if self._running is not None:
-            kill(self._running.pid)
 
     def count(self, requests: int) -> tuple[int, Counts]:
         """How many requests there were, which is about ``requests``, and what all of them took.
@@ -55,13 +47,11 @@ class CountedServer:
         """
         for left in self._instrument.files(self._scratch):
             left.unlink()
-        if self._stopped:
-            raise Lost("stopped")
         try:
             answered = self._serve(requests)
             return answered, self._instrument.results(self._scratch)
         except (TimeoutError, ProcessError, WorkerError, ServerError, ValueError) as error:
-            raise Lost(str(error)) from None
+            raise Lost(f"{SERVE}: {error}") from None
 
     def _serve(self, requests: int) -> int:
         tool = self._instrument
@@ -76,7 +66,6 @@ class CountedServer:
             closing(Progress(PLACES)) as progress,
             WorkerProcess("the load", module="bench.sides.loader") as load,
         ):
-            self._running = server
             server.ready()
             patience = ANSWER_S * tool.slowness
             load.command(
@@ -94,7 +83,6 @@ class CountedServer:
             load.go()
             result = load.result(time.monotonic() + patience)
             served = server.finish(by_signal=False)
-            self._running = None
         if reason := served_reason(self._name, result, served, server.digest):
-            raise Lost(reason, void=True)
+            raise Lost(f"{SERVE}: {reason}", void=True)
         return result.pages

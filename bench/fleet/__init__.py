@@ -1,7 +1,7 @@
-"""The fleet: many processes on one or more hosts, each running an unchanged backend.
+"""The fleet: many processes on this machine or on several, each running an unchanged backend.
 
-A *host* is one dask worker. Its processes are those of a campaign on one machine. dask.distributed
-places them, carries messages and reports lost hosts (:mod:`~bench.fleet.cluster`).
-:mod:`~bench.fleet.plan` divides a trial, :mod:`~bench.fleet.host` runs on each host,
-:mod:`~bench.fleet.hold` is the trial, and :mod:`~bench.fleet.report` shows its records.
+:mod:`~bench.fleet.plan` divides the connections, :mod:`~bench.fleet.host` has the processes of one
+machine, :mod:`~bench.fleet.hold` is the trial, and :mod:`~bench.fleet.report` shows its records.
+This machine needs nothing else. On a cluster every dask worker is a host:
+dask.distributed carries the calls and reports lost hosts (:mod:`~bench.fleet.cluster`).
 """

@@ -1,50 +1,44 @@
-"""One host of the fleet, a dask actor: its servers, its workers, its readings, its messages.
+"""One host of the fleet: its servers, its workers, and what it reads of their memory.
 
-A worker is ``python -m bench.sides.worker``, the same process that a trial on one
-machine measures; a server is ``python -m server``. Neither knows about the fleet.
-Both are children of the dask worker, so they end with it in any case.
+A worker is ``python -m bench.sides.worker``, the same process that a trial on one machine measures;
+a server is ``python -m server``. Neither knows about the fleet. All are children of the process
+that has the host, so they end with it in any case.
 
-The methods run one after another in the actor's thread, and all have a time limit.
+The methods run one after another in the same thread, and all have a time limit.
 """
 
 from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Final
 
 import psutil
 
-from bench.fleet.cluster import FleetFault
-from bench.fleet.records import Growth
+from bench.conditions.held import HOLD_SWITCH_S
+from bench.fleet.plan import FleetPlan, Share
+from bench.fleet.records import Growth, Worker
 from bench.machine import kernel, memory
-from bench.machine.memory import Slabs
+from bench.machine.memory import Snapshot, added
 from bench.plan import workloads
-from bench.schema import Ledger, MemoryParts
+from bench.run.judge import void_reason
 from bench.sides.process import ProcessError, WorkerError, WorkerProcess
-from bench.sides.protocol import Command, Result
+from bench.sides.protocol import Command, Result, Schedule
 from bench.sides.servers import Server, ServerError
-from bench.sides.tls import Tls
 
-LOOK_S = 0.001
-READY_S = 120.0
-POOL_SIZE = 32
-OWN = ("user_bytes", "page_table_bytes")
+LOOK_S: Final = 0.001
+READY_S: Final = 120.0
+POOL_SIZE: Final = 32
+OWN: Final = ("user_bytes", "page_table_bytes")
 
 
-@dataclass(frozen=True, slots=True)
-class Served:
-    """A server: its URL, and over TLS the certificate of its authority, in PEM.
-
-    The text, not the file: the worker may run on another machine.
-    """
-
-    prefix: str
-    authority: bytes | None = None
+class FleetFault(Exception):
+    """A host or a process of the fleet failed or was lost; the message names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,23 +52,15 @@ class HostStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class HostMemory:
-    """A host's machine at one moment, and its processes by their ids."""
-
-    slabs: Slabs | None = None
-    free: int | None = None
-    own: dict[int, MemoryParts] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class HostReport:
-    """What a host's processes did and gained, and its machine before the first connection and
-    with all held. ``counters`` are differences."""
+    """What a host's workers did, why it does not count, and what it gained.
 
-    workers: dict[int, tuple[Result, Growth]]
-    servers: dict[int, tuple[str | None, Ledger, Growth]]
-    before: HostMemory
-    held: HostMemory
+    ``counters`` are differences.
+    """
+
+    workers: list[Worker]
+    void: str | None
+    growth: Growth
     counters: dict[str, int | None]
 
 
@@ -89,65 +75,62 @@ def fleet_faults() -> Iterator[None]:
 
 
 class Host:
-    def __init__(self, name: str) -> None:
-        self.address = name.rpartition(":")[0]
+    def __init__(self, name: str, plan: FleetPlan) -> None:
+        self.name, self.plan = name, plan
         self.workers: dict[int, WorkerProcess] = {}
-        self.slots: dict[int, int] = {}
         self.results: dict[int, Result] = {}
         self.servers: dict[int, Server] = {}
-        # Over TLS if the trial is: importing ssl must not fall into it.
         self.warmup: Server | None = None
         self.scratch = tempfile.TemporaryDirectory(prefix="fleet-")
         # Asks all servers at once: asking a hundred busy ones in turn takes too long. Processes
-        # are started by the actor's own thread, because they end with the thread.
+        # are started by the host's own thread, because they end with the thread.
         self.pool = ThreadPoolExecutor(POOL_SIZE, thread_name_prefix="ask")
-        self.before = self.held = HostMemory()
+        self.before: Snapshot
+        self.held: Snapshot
         self.counters: dict[str, int | None] = {}
 
-    def serve(self, sites: Mapping[int, tuple[str, Tls | None]]) -> dict[int, Served]:
-        """Start the server of each share, by their numbers."""
-        found = {}
-        with fleet_faults():
-            for number, (site, tls) in sites.items():
-                server = Server(
-                    site, seed=workloads.SITE_SEED, cores=[], address=self.address, tls=tls
-                )
-                self.servers[number] = server
-                authority = None if server.cafile is None else server.cafile.read_bytes()
-                found[number] = Served(server.prefix, authority)
-        return found
+    @property
+    def shares(self) -> list[Share]:
+        return [share for share in self.plan.shares if share.host == self.name]
 
-    def start(self, commands: Mapping[int, tuple[Command, bytes | None]]) -> None:
-        """Start the worker of each share, and wait until all have warmed up.
-
-        A command lacks what is of this host. Beside it is the authority of the worker's server.
-        """
+    def start(self) -> None:
+        """Start the servers, then the workers, and wait until all have warmed up."""
         with fleet_faults():
-            for number, (command, authority) in commands.items():
-                if self.warmup is None:
-                    tls = Tls() if authority else None
-                    self.warmup = Server(
-                        workloads.WARMUP_SITE, seed=workloads.SITE_SEED, cores=[], tls=tls
-                    )
-                child = self.workers[number] = WorkerProcess(f"worker {number}")
-                self.slots[number] = command.slots
-                own = replace(
-                    command,
-                    warmup_prefix=self.warmup.prefix,
-                    out=f"{self.scratch.name}/times-{number}",
-                    cafile=self._authorities(number, authority),
-                )
-                child.command(own)
+            for share in self.shares:
+                site = f"list:{share.connections}:{workloads.PAGE_BYTES}"
+                self.servers[share.number] = self._server(site)
+            # Over TLS if the trial is: importing ssl must not fall into it.
+            self.warmup = self._server(workloads.WARMUP_SITE)
+            for share in self.shares:
+                child = self.workers[share.number] = WorkerProcess(f"worker {share.number}")
+                child.command(self._command(share, self.servers[share.number], self.warmup))
             for child in self.workers.values():
                 child.ready(READY_S)
 
-    def _authorities(self, number: int, authority: bytes | None) -> str | None:
-        # One file for the warm-up and the trial, so that the trial uses the warm-up's context.
-        if authority is None or self.warmup is None or self.warmup.cafile is None:
-            return None
-        file = Path(self.scratch.name) / f"authorities-{number}.pem"
-        file.write_bytes(self.warmup.cafile.read_bytes() + authority)
-        return str(file)
+    def _server(self, site: str) -> Server:
+        return Server(site, seed=workloads.SITE_SEED, cores=[], tls=self.plan.tls)
+
+    def _command(self, share: Share, server: Server, warmup: Server) -> Command:
+        plan = self.plan
+        cafile: Path | None = None
+        if server.cafile is not None and warmup.cafile is not None:
+            # One file for the warm-up and the trial, so that the trial uses the warm-up's context.
+            cafile = Path(self.scratch.name) / f"authorities-{share.number}.pem"
+            cafile.write_bytes(warmup.cafile.read_bytes() + server.cafile.read_bytes())
+        rate = plan.ramp_per_s * share.connections / plan.connections
+        return Command(
+            backend=plan.backend,
+            prefix=server.prefix,
+            warmup_prefix=warmup.prefix,
+            urls=share.connections,
+            slots=share.connections,
+            timeout_s=2 * plan.patience_s,
+            schedule=Schedule(kind="constant", rate=rate),
+            switch_interval_s=HOLD_SWITCH_S,
+            recorder="times",
+            out=f"{self.scratch.name}/times-{share.number}",
+            cafile=None if cafile is None else str(cafile),
+        )
 
     def arm(self) -> None:
         """Hold every answer from now on, and read the memory before the first connection."""
@@ -158,12 +141,13 @@ class Host:
             memory.wait_until_settled()
             self.before, self.counters = self._memory(), kernel.counters()
 
-    def _memory(self) -> HostMemory:
+    def _memory(self) -> Snapshot:
         stack = memory.kernel_stack_bytes()
-        pids = [worker.pid for worker in self.workers.values()]
-        pids += [server.pid for server in self.servers.values()]
-        own = {pid: memory.process_parts(psutil.Process(pid), stack) for pid in pids}
-        return HostMemory(memory.read_slabs(), memory.free_memory(or_anonymous=True), own)
+        own, other = (
+            memory.total([memory.process_parts(psutil.Process(one.pid), stack) for one in side])
+            for side in (self.workers.values(), self.servers.values())
+        )
+        return Snapshot(own, other, memory.free_memory(or_anonymous=True), memory.read_slabs())
 
     def go(self) -> None:
         for worker in self.workers.values():
@@ -191,36 +175,39 @@ class Host:
         with fleet_faults():
             self.held = self._memory()
 
-    def release(self, per_s: float) -> None:
-        """Release the held answers, ``per_s`` per second from each server."""
+    def release(self) -> None:
+        """Release the held answers, all servers together at the pace of the ramp."""
+        per_s = self.plan.ramp_per_s / len(self.plan.shares)
         with fleet_faults():
             list(self.pool.map(lambda server: server.release(per_s), self.servers.values()))
 
     def report(self) -> HostReport:
         with fleet_faults():
-            ledgers = self.pool.map(lambda server: server.ledger(), self.servers.values())
-            by_number = dict(zip(self.servers, ledgers, strict=True))
+            ledgers = {number: server.ledger() for number, server in self.servers.items()}
+        workers, reasons = [], []
+        for share in self.shares:
+            server, result = self.servers[share.number], self.results[share.number]
+            slots, ledger = share.connections, ledgers[share.number]
+            if reason := void_reason(self.plan.under, result, ledger, slots, server.digest):
+                reasons.append(f"worker {share.number} on host {self.name}: {reason}")
+            said = asdict(result)
+            workers.append(
+                Worker(
+                    worker=share.number,
+                    host=self.name,
+                    server=server.prefix,
+                    connections=slots,
+                    **{name: said[name] for name in Worker.model_fields.keys() & said.keys()},
+                    digest_expected=server.digest,
+                    ledger=ledger,
+                )
+            )
         return HostReport(
-            {number: (result, self._grown(number)) for number, result in self.results.items()},
-            {
-                number: (server.digest, by_number[number], self._served(server.pid))
-                for number, server in self.servers.items()
-            },
-            self.before,
-            self.held,
+            workers,
+            next(iter(reasons), None),
+            growth(self.plan, self.name, self.before, self.held),
             kernel.delta(self.counters, kernel.counters()),
         )
-
-    def _grown(self, number: int) -> Growth:
-        pid = self.workers[number].pid
-        both = self.before.own[pid], self.held.own[pid]
-        buffers = memory.send_buffers(*both, self.slots[number])
-        own = memory.grown(*both, (*OWN, "kernel_stack_bytes"))
-        return Growth.model_validate({**own, "send_buffer_bytes": buffers})
-
-    def _served(self, pid: int) -> Growth:
-        gained = memory.grown(self.before.own[pid], self.held.own[pid], OWN)
-        return Growth.model_validate({f"server_{name}": gain for name, gain in gained.items()})
 
     def stop(self) -> None:
         for number, worker in self.workers.items():
@@ -232,3 +219,31 @@ class Host:
             end()
         self.pool.shutdown()
         self.scratch.cleanup()
+
+
+def growth(plan: FleetPlan, name: str, before: Snapshot, held: Snapshot) -> Growth:
+    """What a host gained, by owner.
+
+    The kernel's parts and the free memory belong to the machine, so that its first host has them
+    for all of its connections, and its other hosts none.
+    """
+    own = memory.grown(before.own, held.own, (*OWN, "kernel_stack_bytes"))
+    if before.other is not None and held.other is not None:
+        theirs = memory.grown(before.other, held.other, OWN)
+        own |= {f"server_{part}": gain for part, gain in theirs.items()}
+    connections = sum(share.connections for share in plan.shares if share.host == name)
+    of_kernel = memory.KernelGrowth(0, 0, 0, 0)
+    drop: int | None = 0
+    if name in plan.machines:
+        on_machine = sum(share.connections for share in plan.machines[name])
+        of_kernel = memory.kernel_growth(before.slabs, held.slabs, on_machine)
+        drop = memory.gain(held.free, before.free)
+    return Growth(
+        **own,
+        send_buffer_bytes=memory.send_buffers(before.own, held.own, connections),
+        kernel_socket_bytes=of_kernel.sockets,
+        kernel_other_bytes=of_kernel.other,
+        server_kernel_bytes=added((of_kernel.server_sockets, of_kernel.server_other)),
+        # Anonymous memory counts as free in a reading, so that of the processes is added.
+        machine_drop_bytes=added((drop, own["user_bytes"], own.get("server_user_bytes"))),
+    )

@@ -13,9 +13,13 @@ from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Final
 
 import psutil
 
+from bench.conditions.condition import Condition
+from bench.conditions.held import HELD
+from bench.conditions.ways import Way
 from bench.fleet.records import HostFacts
 from bench.machine import kernel, procfs
 from bench.machine.doctor import (
@@ -26,27 +30,25 @@ from bench.machine.doctor import (
     available_bytes,
     raise_descriptor_limit,
 )
+from bench.machine.procfs import UNLIMITED
 from bench.plan.tls import SERVER_KIB, client_kib
 from bench.sides.tls import Tls
 from bench.study.record import StudyError
 from bench.text import KIB, MIB
 
-UNKNOWN = 2**62
-"""Stands for a limit that is not set, or that this platform does not show."""
+CONNECTION_KIB: Final = {"callbacks": (15, 64), "generators": (16, 68), "async_await": (24, 328)}
+"""KiB of both ends, kernel and user, and what TLS adds to them, rounded up.
 
-CONNECTION_BYTES = {"callbacks": 15 * KIB, "generators": 16 * KIB, "async_await": 24 * KIB}
-"""Kernel and user memory of both ends, rounded up. The doctor has a figure for other backends."""
+For other backends the doctor and :mod:`bench.plan.tls` have figures with more to spare.
+"""
 
-TLS_BYTES = {"callbacks": 64 * KIB, "generators": 68 * KIB, "async_await": 328 * KIB}
-"""What TLS adds at both ends, rounded up. :mod:`bench.plan.tls` has figures for other backends."""
-
-SHARE_BYTES = 48 * MIB
+SHARE_BYTES: Final = 48 * MIB
 """Private memory of a worker and its server before their first connection."""
 
-HOST_BYTES = 256 * MIB
-"""The dask worker, the warm-up server and other processes of a host."""
+HOST_BYTES: Final = 256 * MIB
+"""The warm-up server and what else runs on a host."""
 
-PORTS_SHARE = 0.4
+PORTS_SHARE: Final = 0.4
 """The fraction of an address pair's ports that a share may use.
 
 connect() first tries all ports of one parity, one after another
@@ -55,12 +57,15 @@ up, each further connection searches thousands of ports: with 16,667 connections
 for 28,232 ports, the ramp stalled at 14,000 with all processors busy in the kernel.
 """
 
-TASKS = 3
+TASKS: Final = 3
 """Threads of a share that hold no connection: the worker's, and the server's two."""
-RAMP_PER_S = 5000
+RAMP_PER_S: Final = 5000
 """Connections that the whole fleet opens per second, by default."""
-TLS_RAMP_PER_S = 500
+TLS_RAMP_PER_S: Final = 500
 """The same over TLS, where each connection takes a handshake at both ends."""
+PATIENCE: Final = 3.0
+"""A ramp or a release may take this many times its planned time, plus :data:`SPARE_S`."""
+SPARE_S: Final = 60.0
 
 
 def look(host: str) -> tuple[str, HostFacts]:
@@ -74,7 +79,7 @@ def look(host: str) -> tuple[str, HostFacts]:
         machine=0,
         cores=psutil.cpu_count() or 1,
         descriptors=descriptors,
-        ports=kernel.ephemeral_ports() or UNKNOWN,
+        ports=kernel.ephemeral_ports() or UNLIMITED,
         memory_available_bytes=available_bytes(),
     )
 
@@ -90,7 +95,6 @@ class Share:
     number: int
     connections: int
     host: str
-    server_host: str
 
 
 @dataclass(frozen=True)
@@ -98,8 +102,7 @@ class FleetPlan:
     """Connections divided evenly among hosts.
 
     ``threads`` means that the backend starts one thread per connection; ``largest`` is the most
-    connections per process. The server of each share runs on the next host, so that connections
-    cross the network if there are several hosts.
+    connections per process.
     """
 
     connections: int
@@ -117,40 +120,48 @@ class FleetPlan:
         count = max(-(-total // self.largest), min(len(hosts), total))
         return tuple(
             Share(
-                number=number,
-                connections=total // count + (number < total % count),
-                host=hosts[number % len(hosts)].host,
-                server_host=hosts[(number + 1) % len(hosts)].host,
+                number, total // count + (number < total % count), hosts[number % len(hosts)].host
             )
             for number in range(count)
         )
 
     @cached_property
-    def needs(self) -> dict[str, Needs]:
-        """What the hosts of each machine need together, by the first of these hosts."""
-        machines: dict[int, list[str]] = {}
-        for host in self.hosts:
-            machines.setdefault(host.machine, []).append(host.host)
-        return {group[0]: self._needs(group) for group in machines.values()}
+    def machines(self) -> dict[str, list[Share]]:
+        """The shares of each machine, by the first of its hosts."""
+        machine_of = {host.host: host.machine for host in self.hosts}
+        first = {host.machine: host.host for host in reversed(self.hosts)}
+        found: dict[str, list[Share]] = {host: [] for host in first.values()}
+        for share in self.shares:
+            found[first[machine_of[share.host]]].append(share)
+        return found
 
-    def _needs(self, group: Sequence[str]) -> Needs:
-        # A worker and a server are half a share each: they may be on two machines.
-        workers = [share for share in self.shares if share.host in group]
-        servers = [share for share in self.shares if share.server_host in group]
-        ends = sum(share.connections for share in (*workers, *servers))
-        shares = -(-(len(workers) + len(servers)) // 2)
-        threads = sum(share.connections for share in workers) if self.threads else 0
+    @cached_property
+    def needs(self) -> dict[str, Needs]:
+        """What each machine needs, by the first of its hosts."""
+        return {host: self._needs(shares) for host, shares in self.machines.items()}
+
+    def _needs(self, shares: Sequence[Share]) -> Needs:
+        connections = sum(share.connections for share in shares)
         return Needs(
-            connections=-(-ends // 2),
-            threads=threads + shares * TASKS,
-            shares=max(shares, 1),
+            connections=connections,
+            threads=connections * self.threads + len(shares) * TASKS,
+            shares=max(len(shares), 1),
             connection_bytes=self.connection_bytes,
-            process_bytes=shares * SHARE_BYTES + len(group) * HOST_BYTES,
+            process_bytes=len(shares) * SHARE_BYTES
+            + HOST_BYTES * len({one.host for one in shares}),
         )
+
+    @property
+    def under(self) -> tuple[Condition, ...]:
+        return (HELD, *([Way(tls=self.tls)] if self.tls else []))
 
     @property
     def ramp_s(self) -> float:
         return self.connections / self.ramp_per_s
+
+    @property
+    def patience_s(self) -> float:
+        return PATIENCE * self.ramp_s + SPARE_S
 
     @property
     def program(self) -> str:
@@ -166,10 +177,9 @@ class FleetPlan:
     @property
     def connection_bytes(self) -> int:
         """What a connection may take at both ends, rounded up, without its thread."""
-        plain = CONNECTION_BYTES.get(self.backend, BYTES_PER_CONNECTION)
-        if self.tls is None:
-            return plain
-        return plain + TLS_BYTES.get(self.backend, (client_kib(self.backend) + SERVER_KIB) * KIB)
+        usual = BYTES_PER_CONNECTION // KIB, client_kib(self.backend) + SERVER_KIB
+        plain, encrypted = CONNECTION_KIB.get(self.backend, usual)
+        return KIB * (plain + (encrypted if self.tls else 0))
 
 
 def make(

@@ -7,7 +7,7 @@ from typing import Final
 
 from pydantic import Field
 
-from bench.machine.memory import added
+from bench.machine.memory import NO_PROC, NO_SLABINFO, PARTS, added
 from bench.schema import Ledger, Record
 from bench.study.record import Run, SampleRecord, Study
 from bench.text import KIB, plural
@@ -25,11 +25,7 @@ class HostFacts(Record):
 
 
 class Growth(Record):
-    """What was added between "all ready" and "all held", in bytes, by owner.
-
-    A part is None if it was not measured there: the kernel's parts belong to the
-    machine, so only the trial has them.
-    """
+    """What was added between "all ready" and "all held", in bytes, by owner; None if unknown."""
 
     user_bytes: int | None = None
     page_table_bytes: int | None = None
@@ -44,8 +40,17 @@ class Growth(Record):
     reasons: dict[str, str] = Field(default_factory=dict)
 
 
+REASONS: Final = {part: why for part, (_, why) in PARTS.items()} | {
+    "server_user_bytes": NO_PROC,
+    "server_page_table_bytes": NO_PROC,
+    "server_kernel_bytes": NO_SLABINFO,
+}
+UNKNOWN: Final = {part: REASONS[part] for part in Growth.model_fields if part != "reasons"}
+"""Each part of a growth, and why it may be unknown."""
+
+
 class Worker(Record):
-    """One worker with its server, which may be on the next host."""
+    """One worker with its server."""
 
     worker: int
     host: str
@@ -61,7 +66,7 @@ class Worker(Record):
     digest: str | None
     digest_expected: str | None
     ledger: Ledger
-    growth: Growth
+    growth: Growth | None = None  # in records of before 1.0, where each worker had its own
     mechanism: dict[str, str | int]
 
 

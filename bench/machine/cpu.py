@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 import psutil
 
 from bench.machine import procfs
-from bench.schema import Spread
+from bench.schema import SpreadOver
 
 FAST_ENOUGH = 0.9  # of the fastest core: big.LITTLE and hybrid processors mix kinds
 
@@ -50,7 +50,7 @@ class Pinning:
         apart = self.spread("apart")
         return apart if len(apart.client) != 1 else replace(self, client=self.usable)
 
-    def spread(self, how: Spread, over: int | None = None) -> Pinning:
+    def spread(self, how: SpreadOver, over: int | None = None) -> Pinning:
         """The same for a client that may use every processor, as far as the server lets it.
 
         ``apart`` leaves the server its core and, if there are others, its hyper-thread's

@@ -65,7 +65,7 @@ class Call(Record):
     threads: int
 
 
-class Hop(Record):
+class HopCosts(Record):
     """One way in one repeat; ``many`` is None without a loop, as there are no tasks."""
 
     alone: Call  # one at a time, on all processors
@@ -81,17 +81,17 @@ class Hop(Record):
         }
 
 
-STUDY: Final[Study[Hop]] = Study("hops", "hops", Hop)
+STUDY: Final[Study[HopCosts]] = Study("hops", "hops", HopCosts)
 
 
-def programs(_: ExitStack) -> list[Program[Hop]]:
+def programs(_: ExitStack) -> list[Program[HopCosts]]:
     return [Program(way, partial(hop, way), missing(library)) for way, library in WAYS.items()]
 
 
-def hop(way: str, _: int) -> Hop:
+def hop(way: str, _: int) -> HopCosts:
     """One way in one repeat. Raises :class:`bench.study.runner.Lost` after a wrong result."""
     cores = cpu.split_cores().client
-    return Hop(
+    return HopCosts(
         alone=ask(way, CALLS),
         one=ask(way, CALLS, cores=cores) if cores else None,
         many=None if way == SUBMIT else ask(way, CALLS // AT_ONCE, AT_ONCE),
@@ -104,11 +104,11 @@ def ask(way: str, calls: int, at_once: int = 1, cores: list[int] | None = None) 
         return Call(**child.ask())
 
 
-def measured(run: Run[Hop]) -> Measured:
-    return Measured(MEASURES, by_repeat(run.by_program(), Hop.values))
+def measured(run: Run[HopCosts]) -> Measured:
+    return Measured(MEASURES, by_repeat(run.by_program(), HopCosts.values))
 
 
-def tables(run: Run[Hop]) -> list[Table]:
+def tables(run: Run[HopCosts]) -> list[Table]:
     found = measured(run)
     about = ". ".join(filter(None, [headline(found), ABOUT]))
     notes = [f"{way}: {why}" for way, why in run.reasons().items()]

@@ -34,7 +34,7 @@ THREAD_COUNTS: Final = (100, 1_000, 3_000, 10_000)
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class TaskKind:
     """One way to wait."""
 
     name: str
@@ -63,22 +63,22 @@ _ASYNCIO = ("a Future of the loop", "asyncio.sleep(0)")
 KINDS: Final = {
     kind.name: kind
     for kind in (
-        Kind("generator", "generator", "yield", "next()"),
-        Kind("coroutine", "coroutine", "an awaitable that yields", "send()"),
-        Kind("generator_task", "Task of generators", "a Future of the hand-built loop",
+        TaskKind("generator", "generator", "yield", "next()"),
+        TaskKind("coroutine", "coroutine", "an awaitable that yields", "send()"),
+        TaskKind("generator_task", "Task of generators", "a Future of the hand-built loop",
              "a Future that the loop resolves soon", backend="generators"),
-        Kind("asyncio", "asyncio.Task", *_ASYNCIO, backend="async_await"),
-        Kind("asyncio_pure", "asyncio.Task in Python", *_ASYNCIO, backend="asyncio_pure"),
-        Kind("asyncio_eager", "asyncio.Task, eager", *_ASYNCIO, since=12),
-        Kind("uvloop", "asyncio.Task on uvloop", *_ASYNCIO, "uvloop", "uvloop"),
-        Kind("anyio", "anyio task", "anyio.sleep_forever()", "anyio.lowlevel.checkpoint()",
+        TaskKind("asyncio", "asyncio.Task", *_ASYNCIO, backend="async_await"),
+        TaskKind("asyncio_pure", "asyncio.Task in Python", *_ASYNCIO, backend="asyncio_pure"),
+        TaskKind("asyncio_eager", "asyncio.Task, eager", *_ASYNCIO, since=12),
+        TaskKind("uvloop", "asyncio.Task on uvloop", *_ASYNCIO, "uvloop", "uvloop"),
+        TaskKind("anyio", "anyio task", "anyio.sleep_forever()", "anyio.lowlevel.checkpoint()",
              "anyio", "anyio"),
-        Kind("trio", "trio task", "trio.sleep_forever()", "trio.lowlevel.checkpoint()",
+        TaskKind("trio", "trio task", "trio.sleep_forever()", "trio.lowlevel.checkpoint()",
              "trio", "trio"),
-        Kind("gevent", "gevent greenlet", "an Event", "gevent.sleep(0)", "gevent", "gevent"),
-        Kind("thread", "thread", "an Event", "a lock handed over", backend="threads",
+        TaskKind("gevent", "gevent greenlet", "an Event", "gevent.sleep(0)", "gevent", "gevent"),
+        TaskKind("thread", "thread", "an Event", "a lock handed over", backend="threads",
              threaded=True),
-        Kind("thread_small", "thread, stack of 64 KiB", "an Event", "a lock handed over",
+        TaskKind("thread_small", "thread, stack of 64 KiB", "an Event", "a lock handed over",
              backend="threads_small_stack", threaded=True),
     )
 }  # fmt: skip
@@ -124,7 +124,7 @@ OF_TIMES: Final = (
 )
 
 
-class Held(Record):
+class TasksHeld(Record):
     """One process that held so many tasks: bytes that they added, seconds for one of them.
 
     ``kernel_other_bytes`` is read for threads only: the machine's own counters, of which a quiet
@@ -146,7 +146,7 @@ class Switched(Record):
     switch_s: float
 
 
-STUDY: Final[Study[Held | Switched]] = Study("tasks", "waiting tasks", Held | Switched)
+STUDY: Final[Study[TasksHeld | Switched]] = Study("tasks", "waiting tasks", TasksHeld | Switched)
 SWITCH: Final = "switch"
 """What follows a kind in the name of a program: this, or a number of tasks."""
 
@@ -154,18 +154,18 @@ SWITCH: Final = "switch"
 # --- what is shown -----------------------------------------------------------------------------
 
 
-Repeat = tuple[Sequence[Held], float | None]
+Repeat = tuple[Sequence[TasksHeld], float | None]
 """The processes that held tasks, the fewest first, and seconds for a switch."""
 
 
-def repeats(run: Run[Held | Switched]) -> dict[str, dict[int, Repeat]]:
+def repeats(run: Run[TasksHeld | Switched]) -> dict[str, dict[int, Repeat]]:
     """Kind -> repeat -> what was seen of it, in the order of :data:`KINDS`."""
-    held: dict[str, dict[int, list[Held]]] = {}
+    held: dict[str, dict[int, list[TasksHeld]]] = {}
     switched: dict[str, dict[int, float]] = {}
     for program, parts in run.by_program().items():
         kind = program.partition(" ")[0]
         for repeat, part in parts.items():
-            if isinstance(part, Held):
+            if isinstance(part, TasksHeld):
                 held.setdefault(kind, {}).setdefault(repeat, []).append(part)
             else:
                 switched.setdefault(kind, {})[repeat] = part.switch_s
@@ -181,7 +181,7 @@ def repeats(run: Run[Held | Switched]) -> dict[str, dict[int, Repeat]]:
     }
 
 
-def measured(run: Run[Held | Switched]) -> Measured:
+def measured(run: Run[TasksHeld | Switched]) -> Measured:
     """What one more task takes, by the name of its kind, repeat by repeat."""
     return Measured(MEMORY | TIMES, by_repeat(repeats(run), _values))
 
@@ -203,7 +203,7 @@ def _values(repeat: Repeat) -> dict[str, float | None]:
     return found
 
 
-def tables(run: Run[Held | Switched]) -> list[Table]:
+def tables(run: Run[TasksHeld | Switched]) -> list[Table]:
     """Memory with what was not measured, and times."""
     values = measured(run).values
     kinds = [KINDS[name] for name in values]
@@ -230,7 +230,7 @@ def absent(reasons: Mapping[str, str]) -> Iterator[str]:
         )
 
 
-def designs(run: Run[Held | Switched]) -> Iterator[Design]:
+def designs(run: Run[TasksHeld | Switched]) -> Iterator[Design]:
     """The chart, if there is something to draw."""
     found = measured(run)
     rows = {
@@ -251,7 +251,7 @@ def designs(run: Run[Held | Switched]) -> Iterator[Design]:
         yield drawn(figure, "python -m bench study micro", run.head)
 
 
-def fit(held: Sequence[Held], part: str) -> float | None:
+def fit(held: Sequence[TasksHeld], part: str) -> float | None:
     """Bytes of a part for one more task; None where it was not read."""
     points = [(each.count, size) for each in held if (size := getattr(each, part)) is not None]
     if len({count for count, _ in points}) < FEWEST:
@@ -284,10 +284,10 @@ READ = ("user_bytes", "page_table_bytes", "kernel_stack_bytes", OTHER)
 """Private anonymous memory, VmPTE, threads × kernel stack, and what slabinfo says grew."""
 
 
-def programs(_: ExitStack) -> list[Program[Held | Switched]]:
+def programs(_: ExitStack) -> list[Program[TasksHeld | Switched]]:
     """Every kind at every number; what this machine cannot hold, or has not, is refused."""
     doctor.raise_descriptor_limit()
-    made: list[Program[Held | Switched]] = []
+    made: list[Program[TasksHeld | Switched]] = []
     for kind in KINDS.values():
         if kind.missing is not None:
             made.append(Program(kind.name, partial(switched, kind), refused=kind.missing))
@@ -300,7 +300,7 @@ def programs(_: ExitStack) -> list[Program[Held | Switched]]:
     return made
 
 
-def refused(kind: Kind, count: int) -> str | None:
+def refused(kind: TaskKind, count: int) -> str | None:
     """Why this machine cannot hold so many, with what they need; None if it can."""
     if kind.threaded:
         return doctor.refuse(Needs(threads=count))
@@ -310,12 +310,12 @@ def refused(kind: Kind, count: int) -> str | None:
     return f"{mib(needed)} of memory may be needed, {mib(left)} are available"
 
 
-def started(kind: Kind, *words: object) -> Process:
+def started(kind: TaskKind, *words: object) -> Process:
     arguments = ["-m", CHILD, kind.name, *map(str, words)]
     return Process(kind.name, arguments, cpu.split_cores().client)
 
 
-def hold(kind: Kind, count: int, _: int) -> Held:
+def hold(kind: TaskKind, count: int, _: int) -> TasksHeld:
     """One process that holds so many tasks, between two readings of its memory."""
     with started(kind, "hold", count) as child:
         child.answer()  # it is ready
@@ -324,15 +324,15 @@ def hold(kind: Kind, count: int, _: int) -> Held:
         child.ask()  # they are held
         held = reader.read()
         times = child.ask()
-    return Held(count=count, **parts(kind, before, held), **times)
+    return TasksHeld(count=count, **parts(kind, before, held), **times)
 
 
-def switched(kind: Kind, _: int) -> Switched:
+def switched(kind: TaskKind, _: int) -> Switched:
     with started(kind, SWITCH, TASKS, TURNS) as child:
         return Switched(**child.answer())
 
 
-def parts(kind: Kind, before: Snapshot, held: Snapshot) -> Mapping[str, int | None]:
+def parts(kind: TaskKind, before: Snapshot, held: Snapshot) -> Mapping[str, int | None]:
     """The bytes by which each part grew; None where it is unknown or not its own."""
     both = memory.memory(before, held, 0)
     grown = memory.grown(both.before, both.held, READ)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from crawlers.catalogue import HANDED_OVER
+from crawlers.catalogue import HANDED_OVER, OURS, tagged
 from crawlers.registry import MODELS
 
-MAIN_VARIANTS = ("gevent", "uvloop", "trio", "aiohttp")
+MAIN_VARIANTS = tagged("main")
 """The variants in every chart of the full profile; all others are on the ladder only."""
+
+OTHER_LIBRARIES = tuple(name for name in MAIN_VARIANTS if OURS[name].family != "threads")
+"""The main variants that one would take in place of asyncio."""
 
 BASE = "callbacks"
 """The backend that ratios are taken against."""
 
-MAPPED = ("async_await_mapped", "asyncio_protocol_mapped")
+MAPPED = tagged("mapped")
 """What asyncio costs where malloc maps every receive, each against the name without the end."""
 
 TWINS = (BASE, "threads", "async_await")
@@ -25,7 +28,7 @@ PINNED = "threads_one_processor"
 PAIRED = (BASE, PINNED)
 """What those with several threads are compared with: see ASLEEP of bench.conditions.condition."""
 
-SPREADING = ("processes", "subinterpreters", "loop_per_thread", "partition")
+SPREADING = (*tagged("spreads"), "partition")
 """The backends that use every processor they are given; ``partition`` is in records only.
 
 ``loop_per_thread`` does on any interpreter, but with a lock its threads take turns on them.

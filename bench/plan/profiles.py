@@ -23,7 +23,9 @@ from bench.errors import BenchError
 from bench.plan.participants import (
     BASE,
     FREE,
+    MAIN_VARIANTS,
     MAPPED,
+    OTHER_LIBRARIES,
     PAIRED,
     PINNED,
     TWINS,
@@ -71,7 +73,7 @@ from bench.plan.workloads import (
     whole,
     with_long_switch,
 )
-from bench.schema import Spread
+from bench.schema import SpreadOver
 from bench.sides.tls import Tls
 from crawlers.registry import MODELS
 from server.models.catalogue import SERVERS
@@ -88,7 +90,7 @@ TWO_TWINS: Final = TWIN.of(BASE, "async_await")
 BARRED = ("uvloop_protocol",)
 """Further backends whose distance to the floor, ``bare``, is a goal: beside it in fetch."""
 
-SPREADS: tuple[Spread, ...] = ("apart", "shared")
+SPREADS: tuple[SpreadOver, ...] = ("apart", "shared")
 
 SERVING: Final = (*MODELS, "uvloop", "trio", "gevent", "aiohttp_web")
 """The main servers: each changes one thing, but for the last."""
@@ -106,7 +108,7 @@ def served_by() -> Participants:
     return Participants(5, 5, 5, only=tuple(name for name in SERVERS if name not in others))
 
 
-ON_ASYNCIO: Final = ("async_await", "uvloop", "trio", "aiohttp")
+ON_ASYNCIO: Final = ("async_await", *OTHER_LIBRARIES)
 """asyncio, and what is compared with it."""
 
 ON_ALL = ("processes", "loop_per_thread")
@@ -186,7 +188,7 @@ def quick() -> Profile:
             mixed(10, 500, 0.4, Participants(5, 5, 5, only=("async_await", *REMEDIES[:2]))),
             connect(100, 10_000, replace(all_seven, only=ON_ASYNCIO)),
         ),
-        backends=(*MODELS, "uvloop", "trio", "aiohttp", *REMEDIES[:2]),
+        backends=(*MODELS, *OTHER_LIBRARIES, *REMEDIES[:2]),
         budget_s=225.0,
     )
 
@@ -254,7 +256,7 @@ def full() -> Profile:
     )
 
 
-CITED: Final = (*MODELS, "uvloop", "trio", "gevent", "aiohttp")
+CITED: Final = (*MODELS, *MAIN_VARIANTS)
 """Whom README's table and sentences are about."""
 
 

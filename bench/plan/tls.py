@@ -15,17 +15,6 @@ CLIENT_KIB: Final = 64
 ASYNCIO_KIB: Final = 320
 """KiB of asyncio's: its SSLProtocol has a receive buffer of 256 KiB and touches all of it."""
 
-ASYNCIO: Final = frozenset({"async_await", "callbacks_asyncio", "generators_asyncio", "processes"})
-"""The backends at which a part of the ladder begins that has asyncio's TLS."""
-
-OTHER_TLS: Final = frozenset(
-    {
-        *("asyncio_sockets", "asyncio_small_tls", "uvloop", "uvloop_protocol", "aiohttp_uvloop"),
-        "trio",
-    }
-)
-"""The rungs above them that change it, and with it those above themselves."""
-
 
 def on_asyncio(name: str) -> bool:
     """Whether a backend may have asyncio's buffer: it changes something else, on some rung below.
@@ -33,9 +22,9 @@ def on_asyncio(name: str) -> bool:
     It decides only on what is refused beforehand.
     """
     backend = OURS.get(name)
-    if backend is None or name in OTHER_TLS:
+    if backend is None or "own_tls" in backend.tags:
         return False
-    return name in ASYNCIO or on_asyncio(backend.against or "")
+    return "asyncio_tls" in backend.tags or on_asyncio(backend.against or "")
 
 
 def client_kib(name: str) -> int:

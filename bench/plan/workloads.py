@@ -43,7 +43,7 @@ from bench.plan.participants import (
     TWINS,
     Participants,
 )
-from bench.schema import Spread
+from bench.schema import SpreadOver
 from bench.sides.tls import Tls
 from crawlers.catalogue import HANDED_OVER
 from crawlers.registry import MODELS
@@ -520,7 +520,7 @@ def mixed(work_ms: int, rate: int, seconds: float, who: Participants) -> Point:
     )
 
 
-def processors(how: Spread, pages: int, who: Participants, over: int | None = None) -> Point:
+def processors(how: SpreadOver, pages: int, who: Participants, over: int | None = None) -> Point:
     """Backends that use every processor, against models on one: whole trials, pages per second.
 
     ``how`` says whether the server keeps its processor to itself or shares it, and ``over``

@@ -16,6 +16,7 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, MIN_BLOCKS, MemoryFit, Metric, Pair, Ratio
 from bench.analysis.stats.metrics import per_exchange
 from bench.analysis.wording import against, change
+from bench.plan.participants import OTHER_LIBRARIES
 from bench.questions.question import Answer
 from bench.show import cells
 from bench.show.figures import Bars, Figure, Panel
@@ -28,7 +29,6 @@ from crawlers.registry import LOOP
 NAME: Final = "against"
 ASKS: Final = "Is another loop or library worth it, against asyncio?"
 ASYNCIO: Final = "async_await"
-OTHERS: Final = ("uvloop", "trio", "aiohttp")
 PAGE, HELD, OVER_TLS, OPENED = "a page", "a connection", "one over TLS", "a page each"
 COLUMNS: Final = {
     PAGE: "time per page",
@@ -45,7 +45,7 @@ PROSE: Final = (
 
 def others(records: Records) -> list[str]:
     """What is compared with asyncio: libraries, and loops that were named by ``--loop``."""
-    return [*OTHERS, *(name for name in records.campaign.backends if LOOP in name)]
+    return [*OTHER_LIBRARIES, *(name for name in records.campaign.backends if LOOP in name)]
 
 
 def pairs(records: Records, metric: Metric) -> list[Pair]:

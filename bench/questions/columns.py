@@ -13,10 +13,11 @@ from statistics import median
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
+from bench.analysis.stats.comparisons import Blocks
 from bench.analysis.stats.metrics import per_exchange
 from bench.questions.question import RANGES, Answer, Headline, bars, of_models
 from bench.schema import TrialRecord
-from bench.show.measured import Blocks, Measure, Measured, Value, by_label, within
+from bench.show.measured import Measure, Measured, Value, by_label, within
 
 ReadRows = Mapping[str, Mapping[str, Blocks]]
 """Label -> column -> what was read."""

@@ -16,11 +16,12 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Ratio
+from bench.analysis.stats.comparisons import Blocks
 from bench.conditions.flips import FLIPS
 from bench.plan.profiles import MEMORY
 from bench.questions.question import Answer, Headline, few
 from bench.schema import TrialRecord
-from bench.show.measured import TIMES, Blocks, Measure, Measured, within
+from bench.show.measured import TIMES, Measure, Measured, within
 from bench.show.table import MISSING, Column, Table, name
 from bench.text import listing, plural
 from crawlers import registry

@@ -16,6 +16,7 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, USER_PER_CONNECTION, Comparison, Metric, Pair, Spread
+from bench.analysis.stats.comparisons import Blocks
 from bench.analysis.wording import (
     TIMES_FROM,
     basis,

@@ -30,6 +30,7 @@ from bench.show.figures import (
     Colour,
     Figure,
     Line,
+    LinePoint,
     Lines,
     Panel,
     Plot,

@@ -25,10 +25,11 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, PAGES_PER_S, Comparison, Metric, Spread
 from bench.analysis.stats.campaigns import Number
+from bench.analysis.stats.comparisons import Blocks
 from bench.analysis.summary import processors
 from bench.analysis.wording import bases, prose
 from bench.plan.labels import Label
-from bench.plan.participants import BASE, FREE, MAPPED
+from bench.plan.participants import BASE, FREE, MAPPED, OTHER_LIBRARIES
 from bench.questions.question import (
     Answer,
     Headline,
@@ -73,8 +74,7 @@ PARTS: Final[dict[str, Colour]] = {
     NOT_SEPARABLE: "sky",
 }
 USER, SYSTEM = "user", "system, in the kernel"
-ASYNCIO, ON_ASYNCIO = "async_await", ("uvloop", "trio", "aiohttp")
-"""What has a ratio to asyncio as well."""
+ASYNCIO = "async_await"
 UNITS: Final = {CPU_PER_1000: "µs", PAGES_PER_S: "pages/s"}
 """Of one page: milliseconds for 1000 are microseconds for one."""
 COMMAND: Final = "To measure it: `python -m bench run --only fetch-100,throughput-100`."

@@ -15,9 +15,10 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, Comparison
+from bench.analysis.stats.comparisons import Blocks
 from bench.questions.columns import Columns
 from bench.questions.question import RANGES, Headline, few
-from bench.show.measured import US, Blocks, Measure, Measured, within
+from bench.show.measured import US, Measure, Measured, within
 from bench.text import plural, significant
 
 NAME: Final = "timeouts"

@@ -35,16 +35,15 @@ from bench.run.serving import Serving
 from bench.run.trial import Bench, Trial
 from bench.run.turns import (
     MOST_TASKS,
-    Group,
     GroupEndedError,
     Taker,
-    Turns,
+    TakerGroup,
+    TurnsTaken,
     TurnTaken,
     level,
     take_turns,
 )
-from bench.schema import TrialRecord, TurnsRecord
-from bench.schema import Turns as TurnsSummary
+from bench.schema import TrialRecord, Turns, TurnsRecord
 from bench.sides.process import ProcessError, WorkerError, threads
 from bench.sides.servers import Server, ServerError
 from bench.turnlog import FEWEST_ROUNDS
@@ -128,7 +127,7 @@ def run(
     :class:`bench.sides.servers.ServerError` when a fixture server does not start.
     """
     began, noise = time.monotonic(), host.start()
-    taken, until = Turns([]), None
+    taken, until = TurnsTaken([]), None
     with ExitStack() as stack:
         trials = [Trial(bench, sized(point, turn.label), turn, n) for n, turn in turns.items()]
         members = [start(stack, trial, server) for trial in trials]
@@ -174,8 +173,8 @@ def start(stack: ExitStack, trial: Trial, server: Server | None) -> Member:
     sides = Serving(trial, stack) if point.load else Crawling(trial, stack, server)
     taker = Taker(
         name=str(label),
-        worker=Group(sides.tested.pid),
-        server=Group(sides.other.pid),
+        worker=TakerGroup(sides.tested.pid),
+        server=TakerGroup(sides.other.pid),
         count=sides.count,
         begin=sides.worker.go,
         total=sides.total,
@@ -263,7 +262,7 @@ def finish(members: Sequence[Member]) -> None:
                 member.sides.collect()
 
 
-def evenly(turns: Turns, members: Sequence[Member]) -> tuple[Turns, float | None]:
+def evenly(turns: TurnsTaken, members: Sequence[Member]) -> tuple[TurnsTaken, float | None]:
     """Count turns up to the same place of each crawl, where pages differ by their place.
 
     Those of a list are all alike. A control goes through its work several times. A crawl that
@@ -285,7 +284,7 @@ def uneven(point: Point, until: float | None) -> dict[str, str]:
     return {"until": BEYOND} if until is None else {}
 
 
-def summary(turns: Turns, place: int, member: Member) -> TurnsSummary | None:
+def summary(turns: TurnsTaken, place: int, member: Member) -> Turns | None:
     """What one label's turns add up to; also keeps the service times without a stop inside."""
     mine = [turn for turn in turns.taken if turn.taker == place]
     counted = [turn for turn in mine if turn.counted]
@@ -301,7 +300,7 @@ def summary(turns: Turns, place: int, member: Member) -> TurnsSummary | None:
         spanned = int((last >= 0).sum() - inside.sum())
     stolen = [turn.steal_s for turn in counted]
     trial.waited_s = sum(turn.wait_s or 0.0 for turn in counted)
-    return TurnsSummary(
+    return Turns(
         turn_s=turn_s(trial.point, trial.turn.label),
         taken=len(mine),
         counted=len(counted),
@@ -337,7 +336,7 @@ def too_few(point: str, block: int, rounds: int) -> str | None:
     )
 
 
-def log(turns: Turns, point: Point, block: int, until: float | None = None) -> TurnsRecord:
+def log(turns: TurnsTaken, point: Point, block: int, until: float | None = None) -> TurnsRecord:
     taken = turns.taken
     start_s = taken[0].began if taken else 0.0
 

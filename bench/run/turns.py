@@ -60,7 +60,7 @@ class GroupEndedError(Exception):
     """A process ended while it was having its turn, or waiting for it."""
 
 
-class Group:
+class TakerGroup:
     """A child of this process and everything in its process group, as one thing to stop.
 
     The child must lead a process group of its own (:func:`bench.sides.process.spawn`
@@ -189,8 +189,8 @@ class Taker:
     """One label that takes turns: its worker, its server, its counter."""
 
     name: str
-    worker: Group
-    server: Group
+    worker: TakerGroup
+    server: TakerGroup
     count: Callable[[], int]  # the exchanges completed so far
     begin: Callable[[], None]  # starts the crawl; called in the first turn
     total: int  # exchanges of the crawl
@@ -238,7 +238,7 @@ class TurnTaken:
 
 
 @dataclass(slots=True)
-class Turns:
+class TurnsTaken:
     """All turns of one block at one point, in the order they were taken."""
 
     takers: list[str]
@@ -287,7 +287,7 @@ def take_turns(
     deadline: float = float("inf"),
     rounds: int = 0,
     after_round: Callable[[int], None] | None = None,
-) -> Turns:
+) -> TurnsTaken:
     """Let the takers take turns until the first of them runs out of work.
 
     Before the first round each of them runs until its slots are busy (round
@@ -299,7 +299,7 @@ def take_turns(
     if there is a number: work that has no end cannot run out. An interrupt
     (:class:`KeyboardInterrupt`) passes through between two turns.
     """
-    result = Turns([taker.name for taker in takers])
+    result = TurnsTaken([taker.name for taker in takers])
     number = 0
     with undisturbed():
         for i in rng.sample(range(len(takers)), len(takers)):
@@ -400,7 +400,7 @@ def _settle(taker: Taker, before: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class _TurnReading:
     """What a taker has done so far; ``at`` is on the monotonic clock."""
 
     exchanges: int
@@ -409,16 +409,16 @@ class _Reading:
     at: float
 
 
-def _reading(taker: Taker) -> _Reading:
+def _reading(taker: Taker) -> _TurnReading:
     """Time, work and its count as close together as can be: the worker may be running."""
     cpu_s, exchanges, at = taker.worker.cpu_s(), taker.count(), time.monotonic()
-    return _Reading(exchanges, cpu_s, taker.server.cpu_s(), at)
+    return _TurnReading(exchanges, cpu_s, taker.server.cpu_s(), at)
 
 
 # --- the same place of each crawl --------------------------------------------------------
 
 
-def level(turns: Turns, among: Collection[int]) -> tuple[Turns, float | None]:
+def level(turns: TurnsTaken, among: Collection[int]) -> tuple[TurnsTaken, float | None]:
     """Count the turns of these takers only up to the place that each of their crawls reached.
 
     Returns that place too, as a share of a crawl. It is None, and nothing changes, if no turn
@@ -440,4 +440,4 @@ def level(turns: Turns, among: Collection[int]) -> tuple[Turns, float | None]:
         replace(t, counted=t.counted and (t.taker not in among or t.reached <= until))
         for t in turns.taken
     ]
-    return Turns(turns.takers, taken), until
+    return TurnsTaken(turns.takers, taken), until

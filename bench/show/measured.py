@@ -14,14 +14,12 @@ from typing import Any, Final
 
 from bench.analysis import stats
 from bench.analysis.stats import Comparison, Metric, Spread
+from bench.analysis.stats.comparisons import Blocks
 from bench.schema import TrialRecord
 from bench.show import cells
 from bench.show.figures import Panel, Unit
 from bench.show.table import MISSING, Column, Row, Table, name
 from bench.text import count, duration, duration_tick, listing, number, significant, times
-
-Blocks = Mapping[int, float]
-"""Block -> value."""
 
 Value = Callable[[TrialRecord], float | None]
 """A number of one trial; None where it has none."""

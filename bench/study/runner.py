@@ -11,12 +11,10 @@ import random
 import secrets
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, as_completed
-from contextlib import closing, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, Generic
@@ -60,7 +58,7 @@ class Program(Generic[Part]):
     rounds: int | None = None  # at most; None: as many as asked for
 
 
-Turn = tuple[int, Program[Part]]
+RoundTurn = tuple[int, Program[Part]]
 
 
 def run(
@@ -72,15 +70,14 @@ def run(
     *,
     settings: Mapping[str, int | float | str] | None = None,
     resume: bool = False,
-    pool: Executor | None = None,
 ) -> bool:
     """Measure every program in each round; returns whether Ctrl-C left all of them run.
 
     Ctrl-C before there is a sample is passed on.
 
     ``resume`` goes on with the last run in the folder, where no sample was taken or it does not
-    count. Programs run one after the other, or as many at a time as ``pool`` has threads. Raises
-    :class:`StudyError` when nothing can run, or the last run was measured differently.
+    count. Raises :class:`StudyError` when nothing can run, or the last run was measured
+    differently.
     """
     usable = [program for program in programs if program.refused is None]
     if not usable:
@@ -120,8 +117,8 @@ def run(
         if not resume:
             log.append(head, *(refusal(head.run, each) for each in programs if each.refused))
         try:
-            with deferred() if pool is None else nullcontext():
-                take_all(study, log, head.run, turns, pool, console)
+            with deferred():
+                take_all(study, log, head.run, turns, console)
         except KeyboardInterrupt:
             if not study.last(folder).taken:
                 raise
@@ -134,8 +131,7 @@ def take_all(
     study: Study[Part],
     log: Log,
     run_id: str,
-    turns: Sequence[Turn[Part]],
-    pool: Executor | None,
+    turns: Sequence[RoundTurn[Part]],
     console: Console,
 ) -> None:
     """Take and append the sample of each turn, and show how far that is."""
@@ -143,29 +139,14 @@ def take_all(
     said: set[tuple[str, str | None]] = set()
     progress.phase(study.what, len(turns))
     with closing(progress):
-        for done, sample in enumerate(samples(run_id, turns, pool, progress), 1):
+        for done, (repeat, program) in enumerate(turns):
+            left_s = (time.monotonic() - began) / done * (len(turns) - done) if done else None
+            progress.to(done, program.name, left_s)
+            sample = take(run_id, repeat, program)
             log.append(sample)
-            left_s = (time.monotonic() - began) / done * (len(turns) - done)
-            progress.to(done, sample.program, left_s)
             if sample.status != "ok" and (sample.program, sample.reason) not in said:
                 said.add((sample.program, sample.reason))
                 console.print(f"{sample.program}: {sample.status}: {sample.reason}")
-
-
-def samples(
-    run_id: str, turns: Sequence[Turn[Part]], pool: Executor | None, progress: Phases | None = None
-) -> Iterator[SampleRecord[Part]]:
-    """The sample of each turn, as it is taken."""
-    if pool is not None:
-        futures: list[Future[SampleRecord[Part]]] = [
-            pool.submit(partial(take, run_id, repeat, program)) for repeat, program in turns
-        ]
-        yield from (future.result() for future in as_completed(futures))
-        return
-    for done, (repeat, program) in enumerate(turns):
-        if progress is not None:
-            progress.to(done, program.name)
-        yield take(run_id, repeat, program)
 
 
 def take(run_id: str, repeat: int, program: Program[Part]) -> SampleRecord[Part]:

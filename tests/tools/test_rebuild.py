@@ -82,8 +82,9 @@ def test_a_rebuild_says_what_it_changed(
 @pytest.mark.parametrize("name", ["threads", "callbacks", "generators", "async_await", "trio"])
 def test_the_rate_and_the_instructions_on_a_card_are_counted_again(name: str) -> None:
     """From the records alone, without the analysis."""
-    made = document.card(committed.analysis(), rebuild.counted(), about(name), sha256="")
-    card = document.body(made)
+    analysis = committed.analysis()
+    made = document.card(analysis, rebuild.counted(), about(name))
+    card = document.body(made, analysis.campaign, "")
     trials = committed.records().trials
     rates = [
         t.pages_per_s

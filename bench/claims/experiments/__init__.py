@@ -78,7 +78,7 @@ def running(function: Callable[..., None], *arguments: object) -> list[str]:
     return ["-c", f"from {function.__module__} import {name}; {name}(*{arguments!r})"]
 
 
-class Served:
+class ExperimentServer:
     """A server in a process of its own: a function that prints its port and serves until killed.
 
     It runs on the processors that the experiment does not use, if there are any, and dies with

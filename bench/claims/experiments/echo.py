@@ -27,7 +27,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import cast
 
-from bench.claims.experiments import ExperimentResult, Served
+from bench.claims.experiments import ExperimentResult, ExperimentServer
 
 # --- the servers ------------------------------------------------------------------------------
 
@@ -103,12 +103,12 @@ ERRORS = {
     4: "too many connections, or too large a message",
 }
 
-Turn = Callable[[Sequence[socket.socket], int, bytes, float], None]
+EchoTurn = Callable[[Sequence[socket.socket], int, bytes, float], None]
 """Send so many messages on each connection; raises :class:`ConnectionError`, or on a timeout
 :class:`TimeoutError`."""
 
 
-def built(folder: Path) -> Turn | None:
+def built(folder: Path) -> EchoTurn | None:
     """The client in C, built into this folder; None without a compiler that can build it."""
     compiler = shutil.which("cc")
     if compiler is None:
@@ -145,7 +145,7 @@ MESSAGE = b"x" * (SIZE - 1) + b"\n"
 
 
 class Client:
-    def __init__(self, server: Served, send: Turn, stack: ExitStack) -> None:
+    def __init__(self, server: ExperimentServer, send: EchoTurn, stack: ExitStack) -> None:
         self.server = server
         self.send = send
         self.cpu_s = self.wall_s = 0.0
@@ -179,7 +179,7 @@ def echo() -> ExperimentResult:
         if find_spec("uvloop") is None:
             result.lacks("uvloop is not installed", *ratios)
             return result
-        servers = {kind: stack.enter_context(Served(serve_echo, kind)) for kind in KINDS}
+        servers = {kind: stack.enter_context(ExperimentServer(serve_echo, kind)) for kind in KINDS}
         clients = {kind: Client(server, send, stack) for kind, server in servers.items()}
         for client in clients.values():
             client.warm()

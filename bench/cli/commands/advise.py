@@ -7,7 +7,6 @@ nothing, and says what it cannot know.
   python -m bench advise --connections 100 --delay 1s     how many pages can these fetch?
   python -m bench advise --rate 500 --work 10ms --share 10%    one page in ten needs the processor
   python -m bench advise --rate 20k --delay 10ms --backends threads,aiohttp
-  python -m bench advise --serve --connections 10k --rate 5k --results results/CAMPAIGN
   python -m bench advise --results results/reference --json
 
 --delay is the time from a request to its answer. --connections are those that you hold open at
@@ -50,54 +49,77 @@ AMOUNT: Final = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([a-zµμ%]*)", re.IGNORECA
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--connections", type=count, default=DEFAULT.connections, metavar="N",
+        "--connections",
+        type=count,
+        default=DEFAULT.connections,
+        metavar="N",
         help="connections held open at once (default: %(default)s)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--rate", type=rate, default=DEFAULT.rate, metavar="N",
+        "--rate",
+        type=rate,
+        default=DEFAULT.rate,
+        metavar="N",
         help="pages per second (default: as many as one process can do)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--delay", type=duration, default=DEFAULT.delay_s, metavar="TIME", dest="delay_s",
+        "--delay",
+        type=duration,
+        default=DEFAULT.delay_s,
+        metavar="TIME",
+        dest="delay_s",
         help="from a request to its answer (default: 100ms)",
-    )  # fmt: skip
+    )
     parser.add_argument("--tls", action="store_true", help="over TLS")
-    parser.add_argument("--serve", action="store_true", help="for a server, not for a client")
     parser.add_argument(
-        "--work", type=duration, default=DEFAULT.work_s, metavar="TIME", dest="work_s",
+        "--work",
+        type=duration,
+        default=DEFAULT.work_s,
+        metavar="TIME",
+        dest="work_s",
         help="of the processor for each page, beyond fetching and parsing it (default: none)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--share", type=share, default=DEFAULT.share, metavar="SHARE",
+        "--share",
+        type=share,
+        default=DEFAULT.share,
+        metavar="SHARE",
         help="of the pages that need the work, such as 10%% or 0.1 (default: all)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--pages-per-connection", type=count, metavar="N",
+        "--pages-per-connection",
+        type=count,
+        metavar="N",
         help="open a new connection every N pages (default: connections are kept)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--load", type=load, default=DEFAULT.load, metavar="SHARE",
+        "--load",
+        type=load,
+        default=DEFAULT.load,
+        metavar="SHARE",
         help="of what a processor can do that you plan to use, at most 95%% (default: 70%%)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--backends", type=options.names, metavar="A,B",
+        "--backends",
+        type=options.names,
+        metavar="A,B",
         help="only these (default: ten that people choose between)",
-    )  # fmt: skip
+    )
     parser.add_argument("--all", action="store_true", help="every backend of the campaign")
     parser.add_argument(
-        "--results", type=Path, metavar="DIR",
+        "--results",
+        type=Path,
+        metavar="DIR",
         help="a campaign (default: the reference, or else the newest under results)",
-    )  # fmt: skip
+    )
     options.add_json(parser)
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
     asked = Need(**{field.name: getattr(arguments, field.name) for field in fields(Need)})
     file = campaign_file(arguments.results)
-    costs = known(file, serving=arguments.serve)
-    if costs.serving:  # its clients wait for it, and it for nobody
-        asked = replace(asked, delay_s=0.0)
-    everything = arguments.all or arguments.json or costs.serving
+    costs = known(file)
+    everything = arguments.all or arguments.json
     wanted = report.chosen(costs, arguments.backends, everything=everything)
     measured_ones = {backend.name for backend in costs.backends}
     if unknown := [name for name in wanted if name not in measured_ones]:
@@ -116,20 +138,12 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     return DONE if any(row.can == "yes" for row in found.rows) else FAILED
 
 
-def known(file: Path | None, *, serving: bool = False) -> Costs:
-    """The costs of a campaign, of clients or of servers.
+def known(file: Path | None) -> Costs:
+    """The costs of a campaign.
 
     Without a file, what the package carries of the reference. Raises
     :class:`bench.store.StoreError` where a campaign cannot compare backends.
     """
-    if serving:
-        found = model.costs_of_servers(Analysis.load(file)) if file is not None else None
-        if found is None:
-            raise store.StoreError(
-                "this campaign did not measure servers; measure them with "
-                "python -m bench run --profile servers, and name it with --results"
-            )
-        return found
     if file is None:
         return reference.carried().costs
     costs = model.costs(Analysis.load(file))

@@ -51,7 +51,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, default, text in (
         ("--pages", 500, "pages of the smaller of two crawls"),
         ("--slots", 100, "slots of a crawl"),
-        ("--jobs", measure.processors(), "how many crawls at a time, one for each processor"),
     ):
         parser.add_argument(
             name,
@@ -74,15 +73,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, console: Console) -> int:
     if arguments.guard or arguments.update_baseline:
         return run_guard(arguments, console)
-    part = (
-        arguments.workload
-        or arguments.count
-        or arguments.backends
-        not in (
-            report.CHOSEN,
-            ["all"],
-        )
-    )
+    whole = arguments.backends in (report.CHOSEN, ["all"])
+    part = arguments.workload or arguments.count or not whole
     with ExitStack() as stack:
         out = arguments.out or RESULTS / "costs"
         if part and not (arguments.out or arguments.redraw):
@@ -104,16 +96,16 @@ def count(arguments: argparse.Namespace, out: Path, console: Console) -> bool:
     wanted = None if arguments.backends == ["all"] else list(arguments.backends)
     names = (arguments.workload,) if arguments.workload else COUNTED
     settings = {"pages": arguments.pages, "slots": arguments.slots}
-    with measure.Lanes(arguments.pages, arguments.slots, arguments.jobs) as lanes:
+    with ExitStack() as stack:
+        lane = measure.Lane(arguments.pages, arguments.slots, stack)
         return runner.run(
             STUDY,
             out,
-            list(measure.programs(lanes, wanted, names, tools)),
+            list(measure.programs(lane, wanted, names, tools)),
             arguments.repeats,
             console,
             settings=settings | {tool.name: tool.tool for tool in tools if not tool.missing},
             resume=arguments.resume,
-            pool=lanes,
         )
 
 

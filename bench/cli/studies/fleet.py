@@ -1,8 +1,7 @@
-"""Hold many connections at once, with many processes, on one host or on many.
+"""Hold many connections at once, with many processes, on this machine or on a cluster.
 
-Each process runs an unchanged backend on its share of the connections. dask.distributed places
-the processes. Without --scheduler everything runs on this machine, with nothing to set up. One
-trial for each backend and number of connections: all are opened, memory is read, all are released.
+Each process runs an unchanged backend on its share of the connections. One trial for each backend
+and number of connections: all are opened, memory is read, all are released.
 
   python -m bench study fleet --connections 1000000 --plan     starts nothing: what fits, what not?
   python -m bench study fleet --connections 100000             hold them, all at once
@@ -16,9 +15,9 @@ on each of the others, then add --scheduler tcp://HOST:8786. See docs/fleet.md.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
 
 from rich.console import Console
 from rich.text import Text
@@ -27,9 +26,10 @@ from bench.cli import DONE, FAILED, options
 from bench.cli.options import names, positive, seconds
 from bench.cli.studies import exit_code
 from bench.fleet import cluster, hold, plan, report
+from bench.fleet.cluster import Fleet
 from bench.fleet.plan import DoctorsSay, FleetPlan
 from bench.fleet.records import STUDY, FleetTrial
-from bench.machine.doctor import CheckResult, Needs, examine_limits, show
+from bench.machine.doctor import examine_limits, show
 from bench.plan import backends
 from bench.run.preflight import THREADED
 from bench.sides.tls import Tls
@@ -38,9 +38,6 @@ from bench.study.record import StudyError
 from bench.study.runner import Program
 from bench.text import plural
 from crawlers.registry import MODELS
-
-if TYPE_CHECKING:
-    from distributed import Client
 
 
 def counts(text: str) -> list[int]:
@@ -100,8 +97,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, console: Console) -> int:
     whole = True
     if not arguments.redraw:
-        with cluster.connect(arguments.scheduler) as client:
-            plans = planned(arguments, client)
+        with cluster.connected(arguments.scheduler, arguments.answer) as fleet:
+            plans = planned(arguments, fleet)
             if arguments.plan:
                 for made, found, most in plans:
                     show_plan(made, found, most, console)
@@ -109,7 +106,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
             whole = runner.run(
                 STUDY,
                 arguments.out,
-                programs(arguments, client, plans),
+                programs(fleet, plans, fit=arguments.fit),
                 arguments.repeats,
                 console,
                 resume=arguments.resume,
@@ -119,19 +116,17 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     return exit_code([last], whole=whole)
 
 
-def planned(
-    arguments: argparse.Namespace, client: Client
-) -> list[tuple[FleetPlan, DoctorsSay, int]]:
-    """A plan of each trial, what the doctors of its hosts say, and how many connections fit."""
-    hosts = plan.numbered(
-        [cluster.ask(client, host, plan.look, host) for host in cluster.addresses(client)]
-    )
+Planned = tuple[FleetPlan, DoctorsSay, int]
+"""A plan, what the doctors of its hosts say, and how many of its connections fit."""
+
+
+def planned(arguments: argparse.Namespace, fleet: Fleet) -> list[Planned]:
+    """A plan of each trial."""
+    hosts = plan.numbered(list(fleet.ask(plan.look, {n: n for n in fleet.names}).values()))
     known = backends.look_up(arguments.backends)
     backends.choose(known, arguments.backends)
 
-    def doctors(needs: Mapping[str, Needs]) -> dict[str, list[CheckResult]]:
-        return {host: cluster.ask(client, host, examine_limits, n) for host, n in needs.items()}
-
+    doctors = partial(fleet.ask, examine_limits)
     plans = []
     for connections in arguments.connections:
         for backend in known:
@@ -150,21 +145,16 @@ def planned(
     return plans
 
 
-def programs(
-    arguments: argparse.Namespace, client: Client, plans: list[tuple[FleetPlan, DoctorsSay, int]]
-) -> list[Program[FleetTrial]]:
+def programs(fleet: Fleet, plans: Sequence[Planned], *, fit: bool) -> list[Program[FleetTrial]]:
     """A program for each trial. One that does not fit is refused, or made smaller as well."""
 
     def program(made: FleetPlan, refused: str | None = None) -> Program[FleetTrial]:
-        def measure(_: int, made: FleetPlan = made) -> FleetTrial:
-            return hold.measure(client, made, arguments.answer)
-
-        return Program(made.program, measure, refused)
+        return Program(made.program, lambda _: hold.measure(fleet, made), refused)
 
     found = []
     for made, results, most in plans:
         found.append(program(made, plan.refusal(made, results, most)))
-        if arguments.fit and 0 < most < made.connections:
+        if fit and 0 < most < made.connections:
             found.append(program(replace(made, connections=most)))
     return found
 

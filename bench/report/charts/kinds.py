@@ -34,6 +34,7 @@ from bench.show.figures import (
     Colour,
     FigureData,
     Line,
+    LinePoint,
     Lines,
     Panel,
     Plot,

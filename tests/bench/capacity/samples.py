@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from bench.capacity.model import Backend, Costs, Extra, Held
+from bench.capacity.model import Backend, Costs, Extra, MemoryHeld
 
 MIB = 1 << 20
-HELD = Held(1000, 4000, 10 * MIB, 1 * MIB, 10_000)
+HELD = MemoryHeld(1000, 4000, 10 * MIB, 1 * MIB, 10_000)
 
 
 def backend(name: str, page: float = 50.0, **changes: Any) -> Backend:

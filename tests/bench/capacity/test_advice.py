@@ -11,14 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.capacity import report
-from bench.capacity.advice import Row, advise
+from bench.capacity.advice import AdviceRow, advise
 from bench.capacity.model import Backend, Extra, Need
+from crawlers.registry import PEOPLE
 from tests.bench.capacity.samples import HELD, backend, costs
 
 ONE = backend("one")
 
 
-def row(need: Need, one: Backend = ONE, **changes: object) -> Row:
+def row(need: Need, one: Backend = ONE, **changes: object) -> AdviceRow:
     """The advice for one backend alone."""
     return advise(costs(one, **changes), need).rows[0]
 
@@ -75,7 +76,7 @@ def test_who_cannot_is_told_why(changes: dict[str, Any], need: Need, can: str, w
         (Need(100, 10, 0.1), "1 exchange in flight in a process, measured with 10 to 1,000"),
         (Need(20_000, 1000, 0.1), "measured up to 10,000: 2.0 times as many"),
     ],
-)  # fmt: skip
+)
 def test_what_is_beyond_is_said_with_by_how_much(need: Need, words: str) -> None:
     notes = row(need).notes
     assert any(words in note for note in notes), notes
@@ -199,8 +200,8 @@ def test_the_answer_is_a_plain_sentence(pages: tuple[float, ...], need: Need, sa
 
 
 def test_at_most_ten_backends_are_shown_unless_asked() -> None:
-    made = costs(*(backend(name) for name in (*report.PEOPLE, "callbacks_poll")))
-    assert report.chosen(made, everything=False) == list(report.PEOPLE)
+    made = costs(*(backend(name) for name in (*PEOPLE, "callbacks_poll")))
+    assert report.chosen(made, everything=False) == list(PEOPLE)
     assert len(report.chosen(made, everything=True)) == 11
     assert report.chosen(made, ["callbacks_poll"], everything=False) == ["callbacks_poll"]
     assert report.chosen(costs(ONE), everything=False) == ["one"]

@@ -40,7 +40,7 @@ def analysis() -> Analysis:
 
 
 def made(analysis: Analysis, name: str, counted: Run[Counted] | None = None) -> Card:
-    return card(analysis, accounts(counted) if counted else [], OURS[name], "0" * 64)
+    return card(analysis, accounts(counted) if counted else [], OURS[name])
 
 
 def rows(found: Card, caption: str = "Numbers") -> dict[str, list[str]]:
@@ -107,22 +107,27 @@ def test_an_advantage_is_a_verdict_to_the_better(analysis: Analysis) -> None:
                 assert better(metric, swapped) != better(metric, each.ratio)
 
 
+def text_of(analysis: Analysis, found: Card) -> str:
+    return document.body(found, analysis.campaign, "0" * 64)
+
+
 def test_a_backend_that_was_not_measured_says_so(analysis: Analysis) -> None:
     found = made(analysis, "gevent")
-    assert found.tables == []
-    assert found.ahead == []
-    assert found.limits[0] == "Not measured in this campaign."
-    text = document.body(found)
+    assert (found.tables, found.ahead) == ([], [])
+    text = text_of(analysis, found)
+    assert "\n## Limits\n\n- Not measured in this campaign.\n" in text
     assert "## Numbers" not in text
     assert "\nNot measured.\n" in text
 
 
 def test_limits_are_those_of_the_description(analysis: Analysis) -> None:
-    select = made(analysis, "callbacks_select").limits
-    assert select[0] == "It holds at most 960 connections at once."
-    described = replace(OURS["trio"], no_https="it cannot", cannot_see=frozenset({"tls"}))
-    said = card(analysis, [], described, "").limits
-    assert said[:2] == ["No HTTPS: it cannot.", "Its library hides these errors of TLS: `tls`."]
+    select = text_of(analysis, made(analysis, "callbacks_select"))
+    assert "- It holds at most 960 connections at once.\n" in select
+    described = replace(OURS["trio"], no_https="it cannot", cannot_see=frozenset({"tls", "old"}))
+    said = text_of(analysis, card(analysis, [], described))
+    assert "- No HTTPS: it cannot.\n" in said
+    assert "- Its library hides these errors of TLS: `old`, `tls`.\n" in said
+    assert "- Conformance: " in text_of(analysis, made(analysis, "aiohttp"))
 
 
 # --- in docs/cards ------------------------------------------------------------------------

@@ -7,11 +7,11 @@ import re
 import pytest
 
 from bench.cards import libraries
-from bench.cards.libraries import Library
+from bench.cards.libraries import LibraryEntry
 from bench.launch import ROOT
 from crawlers.catalogue import OURS
 
-ALL = libraries.libraries()
+ALL = libraries.libraries().library
 
 
 def test_every_backend_has_one_entry_and_no_entry_names_another() -> None:
@@ -21,7 +21,7 @@ def test_every_backend_has_one_entry_and_no_entry_names_another() -> None:
 
 @pytest.mark.parametrize("library", ALL, ids=lambda library: library.backends[0])
 def test_what_is_recommended_has_its_source_and_other_links_lead_into_docs(
-    library: Library,
+    library: LibraryEntry,
 ) -> None:
     assert "](https://" in library.recommended
     texts = library.recommended, library.here, library.still

@@ -19,11 +19,11 @@ from bench.analysis.stats import METRICS
 from bench.claims import ledger, measure
 from bench.claims.experiments import EXPERIMENTS
 from bench.claims.verdict import (
+    ClaimNumber,
     CrossingReading,
     Evidence,
     ExperimentReading,
     Judged,
-    Number,
     RatioReading,
     Verdict,
     counted,
@@ -69,7 +69,7 @@ def judged(low: float, high: float, *holds: tuple[float, float]) -> Verdict:
         for i, bounds in enumerate(holds)
     ]
     claim = LEDGER["await-task"].model_copy(update={"reading": tuple(readings)})
-    number = Number((low + high) / 2, low, high, "test", "CPython 3.11.9")
+    number = ClaimNumber((low + high) / 2, low, high, "test", "CPython 3.11.9")
     return Verdict(claim, tuple(Judged(reading, number) for reading in readings))
 
 
@@ -138,7 +138,7 @@ def test_without_data_nothing_is_judged_and_the_reason_says_what_to_run() -> Non
 
 def test_a_campaign_answers_by_its_own_statistics() -> None:
     memory = of(evidence(), "thread-50k")
-    found = [one.now.value for one in memory.judged if isinstance(one.now, Number)]
+    found = [one.now.value for one in memory.judged if isinstance(one.now, ClaimNumber)]
     # The made-up threads take 22.3 KiB of their own, 54.0 with the kernel's part.
     assert found[0] == pytest.approx(22.3, rel=0.05)
     assert "uvloop" in of(evidence(), "uvloop-2-to-4-times").words
@@ -177,8 +177,10 @@ def test_a_crossing_says_up_to_how_many_connections(
 ) -> None:
     """Asked at ten connections alone, a claim about few was refuted that holds at one."""
     verdict = of(busy(ratios), "loop-slower-for-active")
-    (one,) = (j for j in verdict.judged if isinstance(j.now, Number) and "callbacks" in j.words)
-    assert isinstance(one.now, Number)
+    (one,) = (
+        j for j in verdict.judged if isinstance(j.now, ClaimNumber) and "callbacks" in j.words
+    )
+    assert isinstance(one.now, ClaimNumber)
     assert [one.now.low, one.now.high] == list(wanted)
     assert one.now.low <= one.now.value <= one.now.high
     assert one.phrase == phrase
@@ -187,7 +189,7 @@ def test_a_crossing_says_up_to_how_many_connections(
 def test_a_difference_that_is_not_shown_keeps_1_in_its_interval() -> None:
     same = Evidence("same", analysed(made(effects=False, noise=0.005)), [])
     for one in (one for verdict in judge([same]) for one in verdict.judged):
-        if one.reading.kind == "ratio" and isinstance(one.now, Number):
+        if one.reading.kind == "ratio" and isinstance(one.now, ClaimNumber):
             assert one.now.low <= 1.0 <= one.now.high
 
 
@@ -195,8 +197,8 @@ def test_a_thread_is_judged_by_itself_and_not_with_a_connection() -> None:
     reference = Evidence.load(ROOT / "results" / "reference")
     thread, ratio, *_ = of(reference, "thread-50k").judged
     assert [thread.phrase, ratio.phrase] == ["reproduced here"] * 2
-    assert isinstance(thread.now, Number)
-    assert isinstance(ratio.now, Number)
+    assert isinstance(thread.now, ClaimNumber)
+    assert isinstance(ratio.now, ClaimNumber)
     assert 33 < thread.now.value < 75
     assert ratio.now.value > 17
 
@@ -214,7 +216,7 @@ def test_experiments_are_read_from_their_last_run() -> None:
         *measured({"readiness.epoll_growth": [1.0]}, "three"),
     ]
     now = of(found, "await-task").judged[0].now
-    assert isinstance(now, Number)
+    assert isinstance(now, ClaimNumber)
     assert now.value == 2.0
 
 
@@ -227,7 +229,7 @@ def test_an_interval_over_repeats_holds_its_value(values: list[float]) -> None:
         assert (low, high) == (min(values), max(values))
 
 
-def save(folder: Path, trials: list[schema.AnyRecord], runs: measure.Measured) -> Path:
+def save(folder: Path, trials: list[schema.AnyRecord], runs: measure.ExperimentRuns) -> Path:
     folder.mkdir()
     (folder / store.FILE_NAME).write_text("".join(r.model_dump_json() + "\n" for r in trials))
     kept(measure.STUDY, folder, *runs)
@@ -289,7 +291,7 @@ def test_every_number_names_the_interpreter_that_it_was_measured_on() -> None:
     verdicts = judge([found])
     here = found.analysis.campaign.environment.python
     for name, python in (("await-task", "CPython 3.14.1"), ("thread-50k", here)):
-        now = next(one.now for one in of(found, name).judged if isinstance(one.now, Number))
+        now = next(one.now for one in of(found, name).judged if isinstance(one.now, ClaimNumber))
         assert now.python == python
         assert python in ledger.text([Path("made-up")], PAGE, [found], verdicts)
 

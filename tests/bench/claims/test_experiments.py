@@ -16,7 +16,7 @@ from rich.console import Console
 
 from bench.claims import measure
 from bench.claims.experiments import EXPERIMENTS, chapter, coroutines, echo, waiting
-from bench.claims.experiments.echo import Turn
+from bench.claims.experiments.echo import EchoTurn
 from bench.study import runner
 
 
@@ -83,7 +83,7 @@ def test_a_failed_experiment_is_lost_with_its_reason() -> None:
 
 
 @pytest.fixture(scope="module")
-def send(tmp_path_factory: pytest.TempPathFactory) -> Turn:
+def send(tmp_path_factory: pytest.TempPathFactory) -> EchoTurn:
     found = echo.built(tmp_path_factory.mktemp("echo"))
     if found is None:
         pytest.skip("no C compiler here")
@@ -91,7 +91,7 @@ def send(tmp_path_factory: pytest.TempPathFactory) -> Turn:
 
 
 def test_each_echo_server_is_measured_by_its_own_processor_time(
-    monkeypatch: pytest.MonkeyPatch, send: Turn
+    monkeypatch: pytest.MonkeyPatch, send: EchoTurn
 ) -> None:
     monkeypatch.setattr(echo, "ROUNDS", 20)
     monkeypatch.setattr(echo, "TURNS", 1)
@@ -124,7 +124,7 @@ CHANGES: dict[str, tuple[Callable[[bytes], bytes], type[OSError], str]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_no_echo_is_an_error(change: str, send: Turn) -> None:
+def test_no_echo_is_an_error(change: str, send: EchoTurn) -> None:
     answer, error, words = CHANGES[change]
     ours, theirs = socket.socketpair()
     patience_s = 0.3 if change == "silent" else 60.0

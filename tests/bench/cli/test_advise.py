@@ -102,13 +102,6 @@ def test_a_campaign_without_a_crawl_cannot_advise(
     assert "no crawl that compares what a page takes; measure one" in capsys.readouterr().err
 
 
-def test_a_campaign_without_servers_cannot_advise_on_one(
-    small: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["advise", "--serve", "--results", str(small)]) == USAGE
-    assert "--profile servers" in capsys.readouterr().err
-
-
 def test_no_campaign_is_a_clear_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["advise", "--results", str(tmp_path)]) == USAGE
     assert "no campaign here" in capsys.readouterr().err

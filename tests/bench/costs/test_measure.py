@@ -13,7 +13,7 @@ from bench.__main__ import main
 from bench.controls import REPEATS
 from bench.costs import measure
 from bench.costs.accounts import STUDY, Counted
-from bench.costs.measure import Lane, Lanes
+from bench.costs.measure import Lane
 from bench.machine import instruments
 from bench.machine.instruments import Counts, Instrument
 from bench.plan import backends
@@ -35,9 +35,9 @@ def usable(name: str) -> Instrument:
 def taken(
     names: Sequence[str], workload: str, tool: Instrument, pages: int = PAGES
 ) -> list[SampleRecord[Counted]]:
-    with Lanes(pages, SLOTS, 1) as lanes:
-        turns = [(0, each) for each in measure.programs(lanes, names, [workload], [tool])]
-        return list(runner.samples("test", turns, lanes))
+    with ExitStack() as stack:
+        made = measure.programs(Lane(pages, SLOTS, stack), names, [workload], [tool])
+        return [runner.take("test", 0, each) for each in made]
 
 
 def added(sample: SampleRecord[Counted], workload: str, cost: str) -> int:
@@ -99,7 +99,7 @@ def test_the_command_counts_writes_and_redraws(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def lane() -> Iterator[Lane]:
     with ExitStack() as stack:
-        yield Lane(SLOTS, stack)
+        yield Lane(PAGES, SLOTS, stack)
 
 
 @pytest.fixture
@@ -146,12 +146,6 @@ def test_a_backend_that_cannot_be_loaded_is_a_failure_with_a_reason(lane: Lane) 
     assert found.value.status == "failed"
 
 
-def test_a_stopped_one_starts_nothing(lane: Lane, crawler: measure.Crawler) -> None:
-    crawler.stop()
-    with pytest.raises(Lost, match="stopped"):
-        crawler.count(lane.pair("fetch", PAGES)[0])
-
-
 # --- the programs -----------------------------------------------------------------------------
 
 
@@ -165,9 +159,10 @@ def test_what_is_counted_of_whom(monkeypatch: pytest.MonkeyPatch) -> None:
         crawled[name] = workloads
         return Counted()
 
-    with Lanes(PAGES, SLOTS, 1) as lanes:
-        monkeypatch.setattr(lanes, "crawl", crawl)
-        made = list(measure.programs(lanes, None, measure.COUNTED, [calls, none]))
+    with ExitStack() as stack:
+        lane = Lane(PAGES, SLOTS, stack)
+        monkeypatch.setattr(lane, "crawl", crawl)
+        made = list(measure.programs(lane, None, measure.COUNTED, [calls, none]))
         for program in made:
             if program.refused is None and "/serve/" not in program.name:
                 program.measure(0)

@@ -9,10 +9,10 @@ from bench.micro import hops as hops_study
 from bench.micro import pool as pool_study
 from bench.micro import startup as startup_study
 from bench.micro import tasks as tasks_study
-from bench.micro.hops import SUBMIT, Call, Hop
+from bench.micro.hops import SUBMIT, Call, HopCosts
 from bench.micro.pool import WAYS, Pooled
 from bench.micro.startup import BARE, Start
-from bench.micro.tasks import KINDS, Held, Switched
+from bench.micro.tasks import KINDS, Switched, TasksHeld
 from bench.study.record import Run, RunRecord, SampleRecord, Study
 from bench.text import MIB
 from tests.bench.synthetic import environment
@@ -56,10 +56,10 @@ BYTES: Final = {"coroutine": 400, "asyncio": 1000, "trio": 1900, "thread": 18_00
 STACK, TABLES, OTHER, FIXED = 16_384, 4096, 6000, 50_000
 
 
-def held(name: str, count: int) -> Held:
+def held(name: str, count: int) -> TasksHeld:
     """One process: all parts are lines, and times grow with nothing."""
     threaded = KINDS[name].threaded
-    return Held(
+    return TasksHeld(
         count=count,
         user_bytes=FIXED + BYTES[name] * count,
         page_table_bytes=TABLES * count if threaded else 0,
@@ -70,9 +70,9 @@ def held(name: str, count: int) -> Held:
     )
 
 
-def tasks(names: Mapping[str, int] = BYTES) -> Run[Held | Switched]:
+def tasks(names: Mapping[str, int] = BYTES) -> Run[TasksHeld | Switched]:
     """Two repeats of these kinds, one that is missing, and one number that was refused."""
-    parts: dict[str, list[Held | Switched]] = {}
+    parts: dict[str, list[TasksHeld | Switched]] = {}
     for name in names:
         parts[f"{name} switch"] = [Switched(switch_s=us / 1e6) for us in (1, 2, 1.5)]
         for count in KINDS[name].counts:
@@ -102,12 +102,12 @@ def call(us: float) -> Call:
     return Call(cpu_s=us / 1e6, wall_s=3 * us / 1e6, threads=2)
 
 
-def hops(repeats: int = 6, gap: float = 20, pinned: bool = True) -> Run[Hop]:
+def hops(repeats: int = 6, gap: float = 20, pinned: bool = True) -> Run[HopCosts]:
     """Each way costs ``gap`` µs more than the one before, and each repeat 1 µs more."""
     found = {}
     for place, way in enumerate(("submit", "call_soon_threadsafe", "to_thread", "anyio")):
         found[way] = [
-            Hop(
+            HopCosts(
                 alone=call(us),
                 one=call(us / 2) if pinned else None,
                 many=None if way == SUBMIT else call(us / 4),

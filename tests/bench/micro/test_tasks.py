@@ -12,7 +12,7 @@ from rich.console import Console
 
 from bench.analysis.stats import MIN_CONNECTION_COUNTS
 from bench.micro import tasks
-from bench.micro.tasks import KINDS, STUDY, TOTAL, Held, Kind, fit, refused
+from bench.micro.tasks import KINDS, STUDY, TOTAL, TaskKind, TasksHeld, fit, refused
 from bench.study import runner
 from crawlers.registry import names
 from tests.bench.micro import made
@@ -45,7 +45,7 @@ def test_the_tables_have_parts_times_and_what_is_missing() -> None:
 
 def test_what_was_not_read_has_no_slope() -> None:
     held = [
-        Held(**{**made.held("asyncio", count).model_dump(), "user_bytes": None})
+        TasksHeld(**{**made.held("asyncio", count).model_dump(), "user_bytes": None})
         for count in KINDS["asyncio"].counts
     ]
     assert fit(held, "user_bytes") is None
@@ -89,7 +89,7 @@ def test_what_does_not_fit_is_refused_with_the_numbers() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)
-def test_every_kind_has_numbers_for_a_slope_and_a_backend_that_exists(kind: Kind) -> None:
+def test_every_kind_has_numbers_for_a_slope_and_a_backend_that_exists(kind: TaskKind) -> None:
     assert len(kind.counts) >= MIN_CONNECTION_COUNTS
     assert all(a < b for a, b in pairwise(kind.counts))
     assert kind.backend == "" or kind.backend in names()
@@ -97,7 +97,7 @@ def test_every_kind_has_numbers_for_a_slope_and_a_backend_that_exists(kind: Kind
 
 def test_what_is_missing_says_why() -> None:
     assert (KINDS["asyncio_eager"].missing is None) == (sys.version_info >= (3, 12))
-    later = Kind("x", "x", "", "", since=99)
+    later = TaskKind("x", "x", "", "", since=99)
     assert (later.missing or "").startswith("it needs Python 3.99; this is 3.")
-    absent = Kind("x", "x", "", "", library="no_such_library_here")
+    absent = TaskKind("x", "x", "", "", library="no_such_library_here")
     assert absent.missing == "no_such_library_here is not installed"

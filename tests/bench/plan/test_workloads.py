@@ -15,7 +15,6 @@ from bench.plan.labels import Label
 from bench.plan.participants import MAIN_VARIANTS, Participants
 from bench.plan.plan import PlannedPoint
 from bench.plan.sizes import PAGES_PER_SLOT, sized
-from bench.plan.tls import ASYNCIO, OTHER_TLS
 from bench.plan.workloads import (
     PAGES_OF,
     Point,
@@ -28,7 +27,6 @@ from bench.plan.workloads import (
 )
 from bench.run.preflight import unable
 from crawlers.backend import Backend
-from crawlers.catalogue import OURS
 from crawlers.registry import MODELS, names
 
 # --- modes: new connections, TLS --------------------------------------------------------
@@ -95,8 +93,6 @@ def test_connections_held_over_tls_are_opened_more_slowly_and_recorded() -> None
 def test_every_backend_that_a_table_names_exists() -> None:
     assert {*MODELS, *MAIN_VARIANTS} <= set(PAGES_OF)
     assert set(PAGES_OF) <= set(names())
-    assert set(OURS) >= ASYNCIO | OTHER_TLS
-    assert not ASYNCIO & OTHER_TLS
 
 
 # --- processors -------------------------------------------------------------------------

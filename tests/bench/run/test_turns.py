@@ -22,10 +22,10 @@ from bench.launch import ROOT
 from bench.run import turns
 from bench.run.turns import (
     FILLING,
-    Group,
     GroupEndedError,
     Taker,
-    Turns,
+    TakerGroup,
+    TurnsTaken,
     TurnTaken,
     level,
     take_turn,
@@ -51,10 +51,10 @@ while True: pass
 
 
 @contextmanager
-def crowd() -> Iterator[Group]:
+def crowd() -> Iterator[TakerGroup]:
     with Child("threads", ["-c", THREADS]) as child:
         assert child.receive(time.monotonic() + 20) == "ready"
-        group = Group(child.pid)
+        group = TakerGroup(child.pid)
         yield group
         group.resume()
 
@@ -94,14 +94,14 @@ def test_a_group_that_has_ended_cannot_be_stopped() -> None:
     child = Child("a child", ["-c", "pass"])
     child.process.wait()
     with pytest.raises(GroupEndedError):
-        Group(child.pid).stop()
+        TakerGroup(child.pid).stop()
     child.close()
 
 
 def test_children_of_a_worker_are_stopped_and_their_time_is_counted() -> None:
     with Child("a parent", ["-c", PARENT]) as parent:
         grandchild = int(parent.receive(time.monotonic() + 300))
-        group = Group(parent.pid)
+        group = TakerGroup(parent.pid)
         group.look_for_children()
         group.stop()
         deadline = time.monotonic() + 300
@@ -112,7 +112,7 @@ def test_children_of_a_worker_are_stopped_and_their_time_is_counted() -> None:
         assert group.cpu_s() == used
         group.resume()
         wait_for(lambda: group.cpu_s() > used, "the group does not go on")
-        alone = Group(parent.pid).cpu_s()
+        alone = TakerGroup(parent.pid).cpu_s()
         assert group.cpu_s() > alone
         parent.process.kill()
         os.kill(grandchild, signal.SIGKILL)
@@ -161,8 +161,8 @@ def takers(tmp_path: Path) -> Iterator[list[Taker]]:
         made.append(
             Taker(
                 name,
-                Group(worker.pid),
-                Group(server.pid),
+                TakerGroup(worker.pid),
+                TakerGroup(server.pid),
                 lambda shared=shared: int(shared[0]),  # type: ignore[misc]
                 lambda worker=worker: worker.send("go"),  # type: ignore[misc]
                 10**12,
@@ -181,7 +181,7 @@ def takers(tmp_path: Path) -> Iterator[list[Taker]]:
         child.close(0.0)
 
 
-class Made(Group):
+class Made(TakerGroup):
     """A group without a process: it completes so many exchanges whenever it has run."""
 
     def __init__(self, each: int) -> None:
@@ -347,17 +347,17 @@ def test_killing_the_harness_leaves_no_stopped_process_behind() -> None:
         harness.kill()
 
 
-def fabricated(reached: Sequence[Sequence[float]]) -> Turns:
+def fabricated(reached: Sequence[Sequence[float]]) -> TurnsTaken:
     """Turns of takers that had done these shares of their crawls, round by round; all count."""
     taken = [
         TurnTaken(taker, number, 0.0, 0.01, 0.01, 0.01, 1, None, True, reached=share)
         for taker, shares in enumerate(reached)
         for number, share in enumerate(shares)
     ]
-    return Turns([str(taker) for taker in range(len(reached))], taken)
+    return TurnsTaken([str(taker) for taker in range(len(reached))], taken)
 
 
-def counted_of(turns: Turns, taker: int) -> list[float]:
+def counted_of(turns: TurnsTaken, taker: int) -> list[float]:
     return [t.reached for t in turns.taken if t.taker == taker and t.counted]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -40,7 +39,7 @@ class Programs:
             raise Lost("it broke", void=True)
         return Seen(round=repeat)
 
-    def run(self, folder: Path, repeats: int = 2, **options: bool | ThreadPoolExecutor) -> bool:
+    def run(self, folder: Path, repeats: int = 2, **options: bool) -> bool:
         programs: list[Program[Seen]] = [
             Program(name, lambda repeat, name=name: self.measure(name, repeat))  # type: ignore[misc]
             for name in "abc"
@@ -48,7 +47,7 @@ class Programs:
         programs.append(Program("d", lambda _: Seen(round=-1), refused="no room"))
         quiet = Console(quiet=True)
         settings = {"pages": 500}
-        return runner.run(STUDY, folder, programs, repeats, quiet, settings=settings, **options)  # type: ignore[arg-type]
+        return runner.run(STUDY, folder, programs, repeats, quiet, settings=settings, **options)
 
 
 def last(folder: Path) -> Run[Seen]:
@@ -118,14 +117,6 @@ def test_only_what_was_measured_alike_is_resumed(tmp_path: Path) -> None:
     file.write_text(file.read_text().replace('"pages":500', '"pages":400'))
     with pytest.raises(StudyError, match=r"measured differently \(settings\)"):
         Programs().run(tmp_path, resume=True)
-
-
-def test_several_programs_may_run_at_a_time(tmp_path: Path) -> None:
-    with ThreadPoolExecutor(3) as pool:
-        made = Programs(bad=["c1"])
-        assert made.run(tmp_path, pool=pool)
-    assert sorted(made.turns) == ["a0", "a1", "b0", "b1", "c0", "c1"]
-    assert len(last(tmp_path).by_program()["c"]) == 1
 
 
 def test_without_anything_that_can_run_nothing_is_written(tmp_path: Path) -> None:
