@@ -37,7 +37,7 @@ def loops(trial: TrialRecord) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkSchedule:
+class SlotSchedule:
     """When the requests of a trial were due, and the places of the pages that needed work."""
 
     due: Sequence[float]
@@ -48,17 +48,17 @@ class WorkSchedule:
         return [time for place, time in enumerate(times) if place not in self.worked]
 
 
-def schedule(trial: TrialRecord, work: Work) -> WorkSchedule:
+def schedule(trial: TrialRecord, work: Work) -> SlotSchedule:
     """The schedule of a trial, drawn again from its seed."""
     count = int(number_param(trial, "urls") or work.expected * work.every)
-    return WorkSchedule(
+    return SlotSchedule(
         arrivals.poisson(number_param(trial, "rate") or 0.0, work.seed, count),
         arrivals.chosen(count, work.every, work.seed),
     )
 
 
 def responses(
-    plan: WorkSchedule,
+    plan: SlotSchedule,
     page_s: float,
     work_s: float,
     step_s: float = STEP_S,

@@ -9,7 +9,7 @@ from typing import Final
 from bench.analysis.stats import Spread, spread
 from bench.fleet.records import BUDGET, WHOLE, FleetTrial, faults, held, largest
 from bench.report.charts import Design, Skip
-from bench.show.figures import Axis, Figure, Line, Lines, Plot, PlotPoint
+from bench.show.figures import Axis, Figure, Line, LinePoint, Lines, Plot
 from bench.show.table import Column, Row, Table, name
 from bench.study.record import Run
 from bench.study.report import Report, drawn
@@ -36,10 +36,10 @@ def ramp(run: Run[FleetTrial]) -> Design | Skip:
     counted: dict[str, Line] = {}
     used: dict[str, Line] = {}
     for label, trial in trials.items():
-        counted[label] = [PlotPoint(s.at_s, exactly(s.connections)) for s in trial.samples]
+        counted[label] = [LinePoint(s.at_s, exactly(s.connections)) for s in trial.samples]
         read = [(s.at_s, s.used_bytes) for s in trial.samples if s.used_bytes is not None]
         if read:
-            used[label] = [PlotPoint(at, exactly(max(value, 0) / GIB)) for at, value in read]
+            used[label] = [LinePoint(at, exactly(max(value, 0) / GIB)) for at, value in read]
     x, y = Axis("seconds since the start"), Axis("")
     plots = [
         Plot(lines, x, y, name, marks={label: line[-1] for label, line in lines.items()})
@@ -88,7 +88,7 @@ def memory(run: Run[FleetTrial]) -> Design | Skip:
     if not sizes:
         return Skip(MEMORY, title, "no valid trial with memory by owner, which requires root")
     lines = {
-        label: [PlotPoint(n, each) for n, each in line.items()] for label, line in sizes.items()
+        label: [LinePoint(n, each) for n, each in line.items()] for label, line in sizes.items()
     }
     said = [
         f"{names[label]} "

@@ -19,7 +19,7 @@ from bench.questions.question import RANGES, Answer, Headline, bars, of_models
 from bench.schema import TrialRecord
 from bench.show.measured import Measure, Measured, Value, by_label, within
 
-ReadRows = Mapping[str, Mapping[str, Blocks]]
+ColumnRows = Mapping[str, Mapping[str, Blocks]]
 """Label -> column -> what was read."""
 
 
@@ -37,7 +37,7 @@ class Read(Measure):
         turn = self.mode in ("", trial.params.get("mode"))
         return self.value(trial) if here and turn else None
 
-    def blocks(self, rows: ReadRows, label: str, key: str) -> Blocks:
+    def blocks(self, rows: ColumnRows, label: str, key: str) -> Blocks:
         return rows[label].get(key, {})
 
 
@@ -52,7 +52,7 @@ class Follows(Measure):
     middle: bool = False  # the other's median, where its blocks are not the same
     shown: bool = True
 
-    def blocks(self, rows: ReadRows, label: str, _: str) -> Blocks:
+    def blocks(self, rows: ColumnRows, label: str, _: str) -> Blocks:
         one = rows[label].get(self.one, {})
         other = rows.get(self.base or label, {}).get(self.other, {})
         if self.middle and other:

@@ -24,7 +24,7 @@ from bench.analysis.wording import change, interval
 from bench.plan.workloads import SWITCHING
 from bench.questions.question import Answer, Headline
 from bench.schema import TrialRecord
-from bench.show.figures import Axis, Figure, Lines, Plot, PlotPoint
+from bench.show.figures import Axis, Figure, LinePoint, Lines, Plot
 from bench.show.table import Row
 from bench.show.words import of_blocks
 from bench.text import count, duration_tick, listing, plural
@@ -52,7 +52,7 @@ def delay_ms(trial: TrialRecord) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class SlotsAndDelay:
     """One label at one number of slots behind one delay, against async_await."""
 
     label: str
@@ -80,7 +80,7 @@ class Crossing:
 class Crossover:
     """All cells, and for each delay and kind of threads where they cross."""
 
-    cells: Sequence[Standing]
+    cells: Sequence[SlotsAndDelay]
     crossings: Sequence[Crossing]
 
     def card(self, _label: str, _where: str) -> list[Row]:
@@ -99,7 +99,9 @@ def measured(analysis: Analysis) -> Crossover | None:
     points = stats.points_of(records, *WORKLOADS)
     pairs = [(point, AGAINST, name) for point in points for name in SWITCHING]
     cells = [
-        Standing(found.label, int(stats.number_param(trial, "slots") or 0), delay_ms(trial), found)
+        SlotsAndDelay(
+            found.label, int(stats.number_param(trial, "slots") or 0), delay_ms(trial), found
+        )
         for found in stats.compare_pairs(records, pairs, RATE)
         for trial in [sample[found.point]]
     ]
@@ -118,12 +120,12 @@ def slower(found: Comparison) -> bool:
     return found.ratio.verdict == RATE.less
 
 
-def _delays(cells: Iterable[Standing]) -> list[float]:
+def _delays(cells: Iterable[SlotsAndDelay]) -> list[float]:
     """The delays in milliseconds, 0 first."""
     return sorted({cell.delay_ms for cell in cells})
 
 
-def crossing(cells: Sequence[Standing]) -> Crossing | None:
+def crossing(cells: Sequence[SlotsAndDelay]) -> Crossing | None:
     """Where one label crosses, from its cells behind one delay by slots; None without any."""
     judged = [cell for cell in cells if cell.against.ratio.low is not None]
     if not judged:
@@ -253,10 +255,10 @@ def _figure(found: Crossover, head: Headline) -> Figure:
 
 
 def _plot(found: Crossover, delay: float) -> Plot:
-    lines: dict[str, list[PlotPoint]] = {}
+    lines: dict[str, list[LinePoint]] = {}
     for cell in found.cells:
         if cell.delay_ms == delay and (spread := cell.against.ratio.spread):
-            lines.setdefault(cell.label, []).append(PlotPoint(cell.slots, spread))
+            lines.setdefault(cell.label, []).append(LinePoint(cell.slots, spread))
     axes = Axis("slots", "counts"), Axis("pages/s ÷ async_await", "ratios")
     title = duration_tick(delay) if delay else "no delay"
     for each in found.crossings:

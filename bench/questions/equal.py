@@ -67,10 +67,10 @@ def measured(analysis: Analysis) -> Measured:
     return Measured(MEASURES, values)
 
 
-FlippedSides = tuple[Mapping[str, Blocks], Mapping[str, Blocks]]
+BothSides = tuple[Mapping[str, Blocks], Mapping[str, Blocks]]
 
 
-def _sides(analysis: Analysis) -> Iterator[tuple[str, FlippedSides]]:
+def _sides(analysis: Analysis) -> Iterator[tuple[str, BothSides]]:
     trials = stats.trials_of(analysis.records, NAME, twins=False)
     if not trials:
         return

@@ -28,7 +28,7 @@ from bench.plan.participants import BASE, FREE, PINNED
 from bench.plan.workloads import REFERENCE_SLOTS
 from bench.questions.question import Answer, Headline, few, numbers
 from bench.schema import TrialRecord
-from bench.show.figures import Axis, Figure, Lines, Plot, PlotPoint, Unit, calculated
+from bench.show.figures import Axis, Figure, LinePoint, Lines, Plot, Unit, calculated
 from bench.show.measured import US, Measure, Measured
 from bench.show.table import Table
 from bench.show.words import of_blocks
@@ -232,7 +232,7 @@ def figure(crawls: Crawls, line: Law, head: Headline | None) -> Figure:
         if window.label != BASE:  # on all processors it is as on one
             clouds[window.label].append((window.voluntary, window.us))
     middles = {
-        label: [PlotPoint(found.median(label, VOLUNTARY), cost)]
+        label: [LinePoint(found.median(label, VOLUNTARY), cost)]
         for label in clouds
         if (cost := found.spread(label, COST))
     }

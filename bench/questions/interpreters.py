@@ -29,8 +29,8 @@ from bench.analysis.wording import (
 from bench.plan.labels import Label, on_each
 from bench.questions.question import Answer, Headline
 from bench.show import cells
-from bench.show.figures import Axis, Figure, Line, Lines, Plot, PlotPoint, Unit
-from bench.show.measured import US, Blocks, Measure, Measured
+from bench.show.figures import Axis, Figure, Line, LinePoint, Lines, Plot, Unit
+from bench.show.measured import US, Measure, Measured
 from bench.show.table import MISSING, Column, Row, Table, name
 from bench.show.words import blocks_words, differences, point_words, sentence
 from bench.store import Records
@@ -113,13 +113,13 @@ def pairs(records: Records, metric: Metric) -> list[Pair]:
     return Releases(records).pairs(metric)
 
 
-StepsCompared = Mapping[str, Mapping[str, Comparison]]
+ComparedReleases = Mapping[str, Mapping[str, Comparison]]
 """Measure -> label -> its comparison with an earlier interpreter."""
 
 Finds = Callable[[str], Spread | None]
 
 
-def compared(analysis: Analysis, found: Releases) -> StepsCompared:
+def compared(analysis: Analysis, found: Releases) -> ComparedReleases:
     return {
         key: {c.label: c for c in analysis.family(metric).of(found.pairs(metric))}
         for key, metric in METRICS.items()
@@ -158,7 +158,7 @@ def answer(analysis: Analysis) -> Answer | None:
     )
 
 
-def headline(previous: StepsCompared) -> Headline | None:
+def headline(previous: ComparedReleases) -> Headline | None:
     shown = [(key, c) for key, mine in previous.items() for c in mine.values() if c.ratio.shown]
     if not shown:
         return None
@@ -175,7 +175,7 @@ def headline(previous: StepsCompared) -> Headline | None:
     )
 
 
-def _steps(releases: Releases, previous: StepsCompared) -> list[str]:
+def _steps(releases: Releases, previous: ComparedReleases) -> list[str]:
     sentences = []
     for key, mine in previous.items():
         for before, now in releases.steps:
@@ -187,7 +187,7 @@ def _steps(releases: Releases, previous: StepsCompared) -> list[str]:
     return sentences
 
 
-def table(found: Measured, releases: Releases, previous: StepsCompared) -> Table:
+def table(found: Measured, releases: Releases, previous: ComparedReleases) -> Table:
     rows: list[Row] = []
     for label in chain.from_iterable(on_each(releases.models, m) for m in releases.kinds.values()):
         parsed = Label.parse(label)
@@ -217,7 +217,7 @@ def figure(
     analysis: Analysis,
     found: Measured,
     releases: Releases,
-    previous: StepsCompared,
+    previous: ComparedReleases,
     columns: Sequence[str],
     head: Headline | None,
 ) -> Figure:
@@ -232,7 +232,7 @@ def figure(
 
     def line(model: str, of: Finds) -> Line:
         spreads = {place: of(Label(model, name).backend) for name, place in places.items()}
-        return [PlotPoint(place, spread) for place, spread in spreads.items() if spread]
+        return [LinePoint(place, spread) for place, spread in spreads.items() if spread]
 
     def panel(title: str, y: Axis, of: Finds) -> Plot:
         lines = {model: line(model, of) for model in releases.models}

@@ -34,7 +34,6 @@ from bench.show.figures import (
     Lines,
     Panel,
     Plot,
-    PlotPoint,
     Stack,
     Unit,
     calculated,
@@ -98,7 +97,7 @@ class OverTls:
 
 
 @dataclass(frozen=True)
-class ConnectionMemory:
+class MemoryByBackend:
     """A connection of each backend, in bytes."""
 
     plain: Mapping[str, MemoryFit]
@@ -122,7 +121,7 @@ class ConnectionMemory:
         return [{"tls": isinstance(row, OverTls), **asdict(row)} for row in rows]
 
 
-def measured(analysis: Analysis) -> ConnectionMemory:
+def measured(analysis: Analysis) -> MemoryByBackend:
     records = analysis.records
     controls = [
         trial
@@ -131,7 +130,7 @@ def measured(analysis: Analysis) -> ConnectionMemory:
     ]
     plain, tls = (stats.held_trials(records, over_tls=over_tls) for over_tls in (False, True))
     rows = [_over_tls(tls[label], plain.get(label, ()), controls) for label in tls]
-    return ConnectionMemory(
+    return MemoryByBackend(
         analysis.memory,
         {row.label: row for row in rows if row},
         stats.fit_label(CONTROL, controls).at_highest[USER] if controls else None,
@@ -169,7 +168,7 @@ def _fit(trials: Sequence[TrialRecord], at: int | None = None) -> MemoryFit | No
     return stats.fit_label(here[0].label, here) if here else None
 
 
-def charted(analysis: Analysis, found: ConnectionMemory) -> list[OverTls]:
+def charted(analysis: Analysis, found: MemoryByBackend) -> list[OverTls]:
     """The main backends that were held over TLS at the largest number of connections.
 
     The table has every backend; :data:`SMALL` is here to show what a buffer makes of asyncio.
@@ -212,10 +211,10 @@ def answer(analysis: Analysis) -> Answer | None:
     )
 
 
-Fits = Sequence[MemoryFit | OverTls]
+FitRows = Sequence[MemoryFit | OverTls]
 
 
-def ranked(held: Iterable[MemoryFit | OverTls]) -> tuple[bool, Fits]:
+def ranked(held: Iterable[MemoryFit | OverTls]) -> tuple[bool, FitRows]:
     """Whether all parts were read, and the rows by memory, the most first."""
     rows = [row for row in held if row.user is not None]
     in_all = stats.read_in_all(rows)
@@ -371,7 +370,7 @@ def _missing(fits: Iterable[MemoryFit]) -> list[str]:
     return [f"{listing(parts)}: {reason}" for reason, parts in reasons.items()]
 
 
-def _table_over_tls(found: ConnectionMemory) -> Table:
+def _table_over_tls(found: MemoryByBackend) -> Table:
     control = f" A connection of the control takes {kib(found.openssl)} KiB at its largest number."
     return Table(
         "Memory per connection over TLS, KiB",
@@ -447,7 +446,7 @@ def _up_to_10_000(
     in_all, _ = ranked(fits)
     parts = MEMORY_PARTS if in_all else (USER,)
     held = stats.held_trials(analysis.records)
-    lines: dict[str, list[PlotPoint]] = {}
+    lines: dict[str, list[LinePoint]] = {}
     ends: dict[str, Line] = {}
     for fit in fits:
         read: dict[float, list[float | None]] = {}
@@ -458,7 +457,7 @@ def _up_to_10_000(
                 read.setdefault(n, []).append(each and each * n * KIB / MIB)
         # What one trial could not tell from nothing has no place on a logarithmic axis.
         spreads = {n: it for n, some in sorted(read.items()) if (it := stats.spread(some))}
-        found = [PlotPoint(n, it) for n, it in spreads.items() if it.low > 0]
+        found = [LinePoint(n, it) for n, it in spreads.items() if it.low > 0]
         one = fit.spread(in_all=in_all)
         if len(found) > 1 and one is not None and fit.fitted:
             lines[fit.label] = found

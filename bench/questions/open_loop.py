@@ -16,14 +16,15 @@ import numpy as np
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.offered import ENOUGH, KEEPS_UP, ByRate, capacity, keeps_up, shared_rate
+from bench.analysis.stats.comparisons import Blocks
 from bench.analysis.summary import SummaryRow
 from bench.analysis.wording import says
 from bench.questions.question import Answer, Headline, few, of_models
 from bench.schema import Latency, TrialRecord
 from bench.show import cells
-from bench.show.figures import Axis, Figure, Line, Lines, Plot, PlotPoint
-from bench.show.measured import MS, Blocks, Measure, Measured
-from bench.show.table import MISSING, Column, TableColumns, name, tabled
+from bench.show.figures import Axis, Figure, Line, LinePoint, Lines, Plot
+from bench.show.measured import MS, Measure, Measured
+from bench.show.table import MISSING, CellMakers, Column, name, tabled
 from bench.show.words import blocks_words, listed, of_blocks, sentence
 from bench.text import count, duration, listing, plural
 from crawlers.registry import MODELS
@@ -151,7 +152,7 @@ def _kept_up(row: SummaryRow, value: float | None) -> str:
     return cells.figure(value if kept else None)
 
 
-COLUMNS: Final[TableColumns[SummaryRow]] = (
+COLUMNS: Final[CellMakers[SummaryRow]] = (
     (name("backend"), lambda row: row.label),
     (Column("offered/s"), lambda row: cells.figure(row.offered_per_s)),
     (Column("achieved/s, median [min–max]"), lambda row: cells.spread(row.achieved_per_s)),
@@ -199,7 +200,7 @@ def over_capacity(analysis: Analysis, data: ByRate) -> Figure | None:
 
 def _line(
     rates: Mapping[float, Sequence[TrialRecord]], most: float, which: Callable[[Latency], float]
-) -> list[PlotPoint]:
+) -> list[LinePoint]:
     found = []
     for rate, trials in rates.items():
         if not keeps_up(trials, rate):
@@ -207,7 +208,7 @@ def _line(
         times = [t.response_time for t in trials if t.response_time]
         spread = stats.spread(which(time) for time in times if time.count >= ENOUGH)
         if spread:
-            found.append(PlotPoint(rate / most, spread))
+            found.append(LinePoint(rate / most, spread))
     return found
 
 
@@ -259,10 +260,10 @@ def spectrum(analysis: Analysis, data: ByRate, found: Measured) -> Figure | None
     )
 
 
-def _at(x: float, values: Sequence[float]) -> PlotPoint:
+def _at(x: float, values: Sequence[float]) -> LinePoint:
     found = stats.spread(values)
     assert found is not None
-    return PlotPoint(float(x), found)
+    return LinePoint(float(x), found)
 
 
 def nines(percentile: float) -> float:

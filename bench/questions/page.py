@@ -40,7 +40,7 @@ from bench.questions.question import (
     upright,
 )
 from bench.show.figures import Bars, Colour, Figure, Panel, Stack
-from bench.show.measured import US, Blocks, Measure, Measured, within
+from bench.show.measured import US, Measure, Measured, within
 from bench.show.table import Table
 from bench.show.words import (
     blocks_words,
@@ -160,7 +160,7 @@ def over_campaigns(analysis: Analysis, asked: Contrast) -> list[Number]:
     trials = [t for t in stats.trials_of(analysis.records, twins=False) if t.point == point]
     values = stats.block_values(trials, metric)
     ratios = [c for c in analysis.compare(metric) if c.point == point]
-    for label in ON_ASYNCIO:
+    for label in OTHER_LIBRARIES:  # these have a ratio to asyncio as well
         if both := stats.PairedValues(trials, metric).pair(point, ASYNCIO, label):
             ratio = stats.ratio(*both, metric=metric)
             ratios.append(Comparison("", point, metric, ASYNCIO, label, ratio, False))

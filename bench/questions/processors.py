@@ -16,6 +16,7 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Comparison, Ratio
+from bench.analysis.stats.comparisons import Blocks
 from bench.analysis.summary import processors as processors_of
 from bench.analysis.wording import against, conjugated, interval
 from bench.plan.labels import Label
@@ -25,8 +26,8 @@ from bench.schema import TrialRecord
 from bench.show import cells
 from bench.show.figures import Bars, Figure, Panel
 from bench.show.measured import RATE as PAGES
-from bench.show.measured import TIMES, Blocks, Measure, Measured
-from bench.show.table import MISSING, Column, TableColumns, name, tabled, words
+from bench.show.measured import TIMES, Measure, Measured
+from bench.show.table import MISSING, CellMakers, Column, name, tabled, words
 from bench.show.words import BY_SERVER, of_blocks
 from bench.text import capital, listing, plural
 
@@ -57,7 +58,7 @@ LOCKED: Final = "every interpreter of this campaign has its lock"
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class ProcessorsRow:
     """One label at one point: where it ran, and how many pages a second that gave."""
 
     point: str
@@ -92,14 +93,14 @@ class Placed:
         return f"`{self.label}` on {self.on} {cells.ratio(self.ratio)}{verdict}"
 
 
-def rows(analysis: Analysis) -> list[Placed]:
+def rows(analysis: Analysis) -> list[ProcessorsRow]:
     compared = {(found.point, found.label): found for found in comparisons(analysis)}
     mine: dict[tuple[str, str], list[TrialRecord]] = defaultdict(list)
     for trial in stats.trials_of(analysis.records, NAME, twins=False):
         if trial.pages_per_s is not None:
             mine[trial.point, trial.label].append(trial)
     return [
-        Placed(
+        ProcessorsRow(
             point=point,
             how=str(trials[0].params["processors"]),
             label=label,
@@ -136,7 +137,7 @@ def base_of(label: str) -> str:
     return replace(Label.parse(label), name=BASE, condition="").backend
 
 
-def measured(found: Sequence[Placed]) -> Measured:
+def measured(found: Sequence[ProcessorsRow]) -> Measured:
     measures: dict[str, Measure] = {}
     values: dict[str, dict[str, Blocks]] = defaultdict(dict)
     for row in found:
@@ -204,7 +205,7 @@ def answer(analysis: Analysis) -> Answer | None:
     )
 
 
-def headline(number: int, spread: Sequence[Placed]) -> Headline:
+def headline(number: int, spread: Sequence[ProcessorsRow]) -> Headline:
     everywhere = "shared" if any(row.how == "shared" for row in spread) else "apart"
     better = [row for row in spread if row.how == everywhere and gains(row.compared)]
     if not better:
@@ -221,7 +222,7 @@ def headline(number: int, spread: Sequence[Placed]) -> Headline:
     return Headline(f"On {on}, `{best.label}` {verb} {much}", behind, [best])
 
 
-COLUMNS: Final[TableColumns[Placed]] = (
+COLUMNS: Final[CellMakers[ProcessorsRow]] = (
     (name("backend"), lambda row: row.label),
     (name("server"), lambda row: f"server {row.how}"),
     (Column("client’s processors"), lambda row: ", ".join(map(str, row.client)) or MISSING),
@@ -241,7 +242,7 @@ COLUMNS: Final[TableColumns[Placed]] = (
 
 
 def figure(
-    analysis: Analysis, spread: Sequence[Placed], head: Headline, untried: Sequence[str]
+    analysis: Analysis, spread: Sequence[ProcessorsRow], head: Headline, untried: Sequence[str]
 ) -> Figure:
     drawn = [row for row in spread if row.client and row.ratio]
     places = sorted({(row.how, len(row.client)) for row in drawn})

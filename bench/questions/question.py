@@ -65,7 +65,7 @@ class Headline:
         check(self.text, self.pairs)
 
 
-class Quantities(Protocol):
+class MeasuredValues(Protocol):
     """What was measured: a Measured, or a question's own class where that does not fit."""
 
     def card(self, label: str, where: str, /) -> list[Row]:
@@ -79,7 +79,7 @@ class Quantities(Protocol):
 class Answer:
     """What the records of a campaign say to a question. What is empty is not shown."""
 
-    measured: Quantities
+    measured: MeasuredValues
     headline: Headline | None = None
     prose: str = ""  # Markdown: how it was measured, the cause, the command
     tables: Sequence[Table] = ()

@@ -16,7 +16,7 @@ from bench.analysis.wording import basis, prose, says
 from bench.plan.workloads import mean_delay_s
 from bench.questions.question import Answer, Headline, interval_of, stated, upright
 from bench.schema import TrialRecord
-from bench.show.figures import Axis, Figure, Lines, Plot, PlotPoint, calculated
+from bench.show.figures import Axis, Figure, LinePoint, Lines, Plot, calculated
 from bench.show.measured import RATE, Measure, Measured
 from bench.show.words import (
     blocks_words,
@@ -113,17 +113,17 @@ def _delay(trial: TrialRecord) -> str:
 
 def _lines(
     sizes: Mapping[str, Mapping[float, Sequence[TrialRecord]]],
-) -> dict[str, list[PlotPoint]]:
-    lines: dict[str, list[PlotPoint]] = {}
+) -> dict[str, list[LinePoint]]:
+    lines: dict[str, list[LinePoint]] = {}
     for label, mine in sizes.items():
         for slots, trials in mine.items():
             if spread := stats.spread(t.pages_per_s for t in trials):
                 limited = stats.limiter_of(trials) == "server"
-                lines.setdefault(label, []).append(PlotPoint(slots, spread, limited))
+                lines.setdefault(label, []).append(LinePoint(slots, spread, limited))
     return lines
 
 
-def _figure(analysis: Analysis, workload: str, lines: Mapping[str, Sequence[PlotPoint]]) -> Figure:
+def _figure(analysis: Analysis, workload: str, lines: Mapping[str, Sequence[LinePoint]]) -> Figure:
     title, what = FIGURES[workload]
     sample = analysis.at_point(analysis.reference_point(workload) or "")
     trial = next(iter(sample.values()))[0]

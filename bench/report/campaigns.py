@@ -40,7 +40,7 @@ class CombineError(BenchError):
     """These campaigns cannot be combined."""
 
 
-class PublishedCampaign(Record):
+class GroupMember(Record):
     """A campaign that was combined with others."""
 
     campaign: str
@@ -62,11 +62,11 @@ class Quantity(Record):
     combined: Combined
 
 
-class ReleaseGroup(Record):
+class CampaignGroup(Record):
     """The campaigns of one release of the interpreter."""
 
     python: str  # "CPython 3.15"
-    campaigns: list[PublishedCampaign]
+    campaigns: list[GroupMember]
     numbers: dict[str, Quantity]  # by question and key: "churn/opening/threads"
 
     @property
@@ -110,7 +110,7 @@ class ReleaseGroup(Record):
 class Groups(Record):
     """All that was combined, the newest interpreter first."""
 
-    groups: list[ReleaseGroup]
+    groups: list[CampaignGroup]
 
 
 def release(environment: Environment) -> str:
@@ -162,7 +162,7 @@ def combine(campaigns: Sequence[Path]) -> Groups:
     return Groups(groups=[_group(python, groups[python]) for python in reversed(newest)])
 
 
-def _group(python: str, analyses: Sequence[Analysis]) -> ReleaseGroup:
+def _group(python: str, analyses: Sequence[Analysis]) -> CampaignGroup:
     found = [numbers(analysis) for analysis in analyses]
     first = independent([analysis.campaign for analysis in analyses])
     quantities = {}
@@ -175,7 +175,7 @@ def _group(python: str, analyses: Sequence[Analysis]) -> ReleaseGroup:
         all_ = combined([*together.values()])
         quantities[key] = Quantity(what=number.what, unit=number.unit, values=values, combined=all_)
     members = [
-        PublishedCampaign(
+        GroupMember(
             campaign=analysis.campaign.campaign,
             created=analysis.campaign.created,
             counts_with=place,
@@ -185,7 +185,7 @@ def _group(python: str, analyses: Sequence[Analysis]) -> ReleaseGroup:
         )
         for analysis, place in zip(analyses, first, strict=True)
     ]
-    return ReleaseGroup(python=python, campaigns=members, numbers=quantities)
+    return CampaignGroup(python=python, campaigns=members, numbers=quantities)
 
 
 # --- what is published -------------------------------------------------------------------
@@ -199,13 +199,13 @@ def published() -> Groups:
     return Groups.model_validate_json(filesystem.read_text(PUBLISHED))
 
 
-def group_of(environment: Environment) -> ReleaseGroup | None:
+def group_of(environment: Environment) -> CampaignGroup | None:
     """The published campaigns of an interpreter's release."""
     mine = release(environment)
     return next((group for group in published().groups if group.python == mine), None)
 
 
-def quantities(headline: Headline, question: str, group: ReleaseGroup | None) -> list[Quantity]:
+def quantities(headline: Headline, question: str, group: CampaignGroup | None) -> list[Quantity]:
     """What is published of the numbers in a headline's text; none unless all of them are."""
     keys = [f"{question}/{key}" for key in headline.quotes]
     if group is None or not group.numbers.keys() >= {*keys}:

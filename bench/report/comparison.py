@@ -30,11 +30,11 @@ from bench.analysis.stats import AT_LEVEL, LEVEL, MIN_BLOCKS, Metric, Ratio
 from bench.errors import BenchError
 from bench.report import tables
 from bench.schema import Environment
-from bench.show.table import MISSING, Cell, Column, Table, TableColumns, Tone, name, tabled, words
+from bench.show.table import MISSING, Cell, CellMakers, Column, Table, Tone, name, tabled, words
 from bench.store import Records
 from bench.text import count, listing, markdown_table, plural
 
-Trend = Literal["better", "worse", "no difference shown", "too few blocks", "another machine"]
+Direction = Literal["better", "worse", "no difference shown", "too few blocks", "another machine"]
 Agreement = Literal["agree", "opposite", "A only", "B only", "neither"]
 METRICS: Final = (stats.PAGES_PER_S, stats.CPU_PER_1000, stats.USER_PER_CONNECTION)
 MORE_IS_BETTER: Final = stats.PAGES_PER_S.name
@@ -43,7 +43,7 @@ MEMORY_TOLERANCE: Final = 0.02
 """The total memory of one machine differs a little from boot to boot."""
 INCOMPLETE: Final = "What is missing cannot be compared"
 LOST: Final = "Valid in A, planned and not valid in B"
-TONES: Final[dict[Trend, Tone]] = {"worse": "bad", "better": "good"}
+TONES: Final[dict[Direction, Tone]] = {"worse": "bad", "better": "good"}
 
 
 class CompareError(BenchError):
@@ -51,7 +51,7 @@ class CompareError(BenchError):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ComparedRow:
     """One backend at one point by one metric."""
 
     point: str
@@ -63,7 +63,7 @@ class Change:
     ratio: float | None  # B over A, by geometric means
     low: float | None
     high: float | None
-    verdict: Trend
+    verdict: Direction
     blocks_a: int
     blocks_b: int
     floor: float
@@ -71,13 +71,13 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class CampaignsCompared:
+class MachineComparison:
     """The result of comparing campaign B with campaign A."""
 
     a: str
     b: str
     differences: Sequence[tuple[str, str, str]]  # of the environments: what, in A, in B
-    rows: Sequence[Change]
+    rows: Sequence[ComparedRow]
     notes: Mapping[str, Sequence[str]]  # what else to know -> what it is true of
 
     @property
@@ -87,7 +87,7 @@ class CampaignsCompared:
         return worse or INCOMPLETE in self.notes or LOST in self.notes
 
 
-def compare(first: Analysis, second: Analysis, *, force: bool = False) -> CampaignsCompared:
+def compare(first: Analysis, second: Analysis, *, force: bool = False) -> MachineComparison:
     """Compare campaign B with campaign A; other machines get no verdict without ``force``.
 
     Raises :class:`CompareError` when nothing was measured in both.
@@ -115,12 +115,12 @@ def compare(first: Analysis, second: Analysis, *, force: bool = False) -> Campai
                 if not mine or not other:
                     continue
                 floor = max(floor.at(point, label) or 0.0 for floor in floors)
-                judged: Judgement = (None, None, None, "another machine")
+                judged: JudgedRatio = (None, None, None, "another machine")
                 if force or not machines:
                     judged = judge(metric, mine, other, floor)
                 middle_a, middle_b = float(np.median(mine)), float(np.median(other))
                 rows.append(
-                    Change(
+                    ComparedRow(
                         *(point, label, metric.name, metric.unit, middle_a, middle_b),
                         *judged,
                         *(len(mine), len(other), floor, agreed.get((point, label))),
@@ -138,7 +138,7 @@ def compare(first: Analysis, second: Analysis, *, force: bool = False) -> Campai
         INCOMPLETE: [why for each in (a, b) if (why := unfinished(each))],
         LOST: [f"{label} at {point}" for point, label in lost(a, b)],
     }
-    return CampaignsCompared(
+    return MachineComparison(
         a.campaign.campaign,
         b.campaign.campaign,
         environment_differences(*environments),
@@ -147,11 +147,11 @@ def compare(first: Analysis, second: Analysis, *, force: bool = False) -> Campai
     )
 
 
-Judgement = tuple[float | None, float | None, float | None, Trend]
+JudgedRatio = tuple[float | None, float | None, float | None, Direction]
 """A ratio, its interval and the verdict."""
 
 
-def judge(metric: Metric, a: Sequence[float], b: Sequence[float], floor: float) -> Judgement:
+def judge(metric: Metric, a: Sequence[float], b: Sequence[float], floor: float) -> JudgedRatio:
     """Judge one backend's values.
 
     With fewer than :data:`bench.analysis.stats.MIN_BLOCKS` blocks on either side there is neither
@@ -256,7 +256,7 @@ def asked(records: Records) -> dict[str, dict[str, object]]:
 # --- on the terminal ---------------------------------------------------------------------
 
 
-def show(found: CampaignsCompared, console: Console) -> None:
+def show(found: MachineComparison, console: Console) -> None:
     """Print how the environments differ, the table, and the totals."""
     heads = [words(""), words(f"A: {found.a}"), words(f"B: {found.b}")]
     differences = found.differences or [("no difference", "", "")]
@@ -271,12 +271,12 @@ def show(found: CampaignsCompared, console: Console) -> None:
         console.print(f"Differences to the base, A and B: {_totals(agreed)}.")
 
 
-def _ratio(row: Change) -> str:
+def _ratio(row: ComparedRow) -> str:
     interval = f" [{row.low:.2f}–{row.high:.2f}]" if row.low and row.high else ""
     return MISSING if row.ratio is None else f"{row.ratio:.2f}{interval}"
 
 
-COLUMNS: Final[TableColumns[Change]] = (
+COLUMNS: Final[CellMakers[ComparedRow]] = (
     (name("backend"), lambda row: row.label),
     (name("point"), lambda row: row.point),
     (words("metric"), lambda row: row.metric),

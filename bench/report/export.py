@@ -27,8 +27,8 @@ from bench.schema import (
 from bench.store import Records
 
 Scalar = float | int | str | None
-ExportKind = Literal["csv", "json"]
-KINDS: Final[tuple[str, ...]] = get_args(ExportKind)
+ExportFormat = Literal["csv", "json"]
+KINDS: Final[tuple[str, ...]] = get_args(ExportFormat)
 
 PLAIN: Final = (
     *("trial", "block", "position", "workload", "point", "backend", "label", "family", "rung"),
@@ -108,5 +108,5 @@ def to_json(records: Records) -> str:
     return "[\n" + ",\n".join(lines) + "\n]\n"
 
 
-def text(records: Records, kind: ExportKind) -> str:
+def text(records: Records, kind: ExportFormat) -> str:
     return to_csv(records) if kind == "csv" else to_json(records)

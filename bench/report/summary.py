@@ -16,7 +16,7 @@ from bench.questions import answers
 from bench.report.tables import section
 from bench.report.tables import show as show_table
 from bench.show import cells
-from bench.show.table import Cell, Column, Table, TableColumns, name, tabled, words
+from bench.show.table import Cell, CellMakers, Column, Table, name, tabled, words
 from bench.store import Records
 from bench.text import GIB, markdown_text
 
@@ -106,7 +106,7 @@ def _verdict(row: SummaryRow) -> str | Cell:
     return cells.verdict(row.ratio, row.limiter)
 
 
-COLUMNS: Final[TableColumns[SummaryRow]] = (
+COLUMNS: Final[CellMakers[SummaryRow]] = (
     (name("backend"), lambda row: row.label),
     (name("point"), lambda row: row.point),
     (Column("pages/s, median [min–max]"), lambda row: cells.spread(row.pages_per_s)),

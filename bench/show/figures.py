@@ -75,7 +75,7 @@ class Bars:
 
 
 @dataclass(frozen=True, slots=True)
-class PlotPoint:
+class LinePoint:
     """A point of a line: its place, its trials, and whether the server was the limit."""
 
     x: float
@@ -83,12 +83,12 @@ class PlotPoint:
     hollow: bool = False
 
 
-def calculated(x: float, value: float) -> PlotPoint:
+def calculated(x: float, value: float) -> LinePoint:
     """A point that no trial is behind."""
-    return PlotPoint(x, Spread(value, value, value, 0))
+    return LinePoint(x, Spread(value, value, value, 0))
 
 
-Line = Sequence[PlotPoint]
+Line = Sequence[LinePoint]
 """From left to right."""
 
 
@@ -119,7 +119,7 @@ class Plot:
     dashed: Mapping[str, Line] = field(default_factory=dict)  # calculated; dashed beyond the last
     hairs: Mapping[str, Sequence[Line]] = field(default_factory=dict)  # a hairline for each block
     clouds: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)  # samples
-    marks: Mapping[str, PlotPoint] = field(default_factory=dict)  # in place of one mark per point
+    marks: Mapping[str, LinePoint] = field(default_factory=dict)  # in place of one mark per point
     shade: tuple[float | None, float] | None = None  # from where to where, None: the left end
     beyond: tuple[float, str] | None = None  # from where on there is no value, and why
 
@@ -141,7 +141,7 @@ class Lines:
     told: bool = False  # names at the ends of lines have the last value with them
 
     @property
-    def points(self) -> Iterator[PlotPoint]:
+    def points(self) -> Iterator[LinePoint]:
         for plot in self.plots:
             for line in plot.lines.values():
                 yield from line

@@ -78,13 +78,13 @@ class Table:
             yield group, Table(self.caption, columns, [[row[0], *row[2:]] for row in rows])
 
 
-TableColumns = Sequence[tuple[Column, Callable[[Of], str | Cell]]]
+CellMakers = Sequence[tuple[Column, Callable[[Of], str | Cell]]]
 """Each column, with its cell in the row of something."""
 
 
 def tabled(
     caption: str,
-    columns: TableColumns[Of],
+    columns: CellMakers[Of],
     things: Iterable[Of],
     *,
     about: str = "",

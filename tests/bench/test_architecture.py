@@ -43,12 +43,6 @@ ALLOWED = {"bench": {"bench", "crawlers"}, "crawlers": {"crawlers"}, "server": {
 TABLES = {"server.models.catalogue"}
 """What everybody may import: it names things, and imports nothing."""
 
-TWICE = """
-    Answer Asked Blocks Command Held Hop Kind Library Measured Number Pages Program Row Served
-    Spread Status Turn Turns _Reading
-"""
-"""Classes and types that still share their name with another one of bench. Take names out only."""
-
 Graph = dict[str, set[str]]
 
 

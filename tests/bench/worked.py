@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from bench import arrivals
-from bench.analysis.loops import WorkSchedule, responses
+from bench.analysis.loops import SlotSchedule, responses
 from bench.arrivals import WORK_EVERY
 from bench.histograms import encode_latency
 from bench.schema import AnyRecord, Cpu, TrialRecord, Work
@@ -65,7 +65,7 @@ def _trial(
     work_s = slower * work_ms / 1000
     share = SHARES.get(name, 1.0)
     alone = {} if share == 1 else {"step_s": 0.0, "slack_s": 0.0}
-    took = [share * time for time in responses(WorkSchedule(due, chosen), PAGE_S, work_s, **alone)]
+    took = [share * time for time in responses(SlotSchedule(due, chosen), PAGE_S, work_s, **alone)]
     others = np.array([t for number, t in enumerate(took) if number not in chosen])
     mine = np.array([took[number] + work_s for number in sorted(chosen)])
     used = count * PAGE_S + len(chosen) * work_ms / 1000

@@ -33,7 +33,7 @@ from bench.store import Records
 Pair = tuple[str, str, str]
 """Point, base and label of a comparison."""
 
-ByBlock = Mapping[int, float]
+Blocks = Mapping[int, float]
 
 
 class PairedValues:
@@ -50,7 +50,7 @@ class PairedValues:
             groups[polled(trial)].append(trial)
         self._values = {state: block_values(group, metric) for state, group in groups.items()}
 
-    def pair(self, point: str, base: str, label: str) -> tuple[ByBlock, ByBlock] | None:
+    def pair(self, point: str, base: str, label: str) -> tuple[Blocks, Blocks] | None:
         """What both have against a server in the same state; None if there is no such state."""
         for state in (True, False):
             found = self._values.get(state, {})

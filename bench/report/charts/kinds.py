@@ -38,7 +38,6 @@ from bench.show.figures import (
     Lines,
     Panel,
     Plot,
-    PlotPoint,
     Stack,
 )
 from bench.show.words import named
@@ -371,7 +370,7 @@ def _ranges(axes: Axes, look: Identity, xs: Sequence[float], points: Line) -> No
             )
 
 
-def _mark(axes: Axes, look: Identity, point: PlotPoint, background: str) -> None:
+def _mark(axes: Axes, look: Identity, point: LinePoint, background: str) -> None:
     axes.plot(
         [point.x],
         [point.y.median],

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench import arrivals
-from bench.analysis.loops import SLACK_S, STEP_S, WorkSchedule, responses
+from bench.analysis.loops import SLACK_S, STEP_S, SlotSchedule, responses
 from bench.capacity.model import waiting_s
 
 
 def queue(due: list[float], worked: set[int], page_s: float, work_s: float) -> list[float]:
-    return responses(WorkSchedule(due, worked), page_s, work_s, 0.0, 0.0)
+    return responses(SlotSchedule(due, worked), page_s, work_s, 0.0, 0.0)
 
 
 def test_a_request_waits_for_those_before_it() -> None:
@@ -33,13 +33,13 @@ def test_nobody_is_earlier_than_alone_or_later_than_all_work(
 ) -> None:
     due = [sum(gaps[: place + 1]) for place in range(len(gaps))]
     chosen = set(range(0, len(due), 3))
-    found = responses(WorkSchedule(due, chosen), page_s, work_s, *timers)
+    found = responses(SlotSchedule(due, chosen), page_s, work_s, *timers)
     everything = len(due) * (page_s + sum(timers)) + len(chosen) * work_s
     assert all(page_s - 1e-9 <= time <= everything + 1e-9 for time in found)
 
 
 def test_a_loop_with_nothing_to_do_is_late_by_half_a_millisecond_on_average() -> None:
-    plan = WorkSchedule(arrivals.poisson(20, 5, 2000), ())
+    plan = SlotSchedule(arrivals.poisson(20, 5, 2000), ())
     assert mean(responses(plan, 0.0, 0.0)) == pytest.approx(STEP_S / 2 + SLACK_S, rel=0.05)
 
 
@@ -47,6 +47,6 @@ def test_the_queue_tends_to_the_formula_of_the_advice() -> None:
     """With no machine in between: 200,000 requests of one schedule."""
     count, rate = 200_000, 500.0
     chosen = arrivals.chosen(count, 10, 3)
-    found = responses(WorkSchedule(arrivals.poisson(rate, 3, count), chosen), 0.0, 0.01, 0.0, 0.0)
+    found = responses(SlotSchedule(arrivals.poisson(rate, 3, count), chosen), 0.0, 0.01, 0.0, 0.0)
     expected = waiting_s(rate, 0.0, 0.01, 0.1)
     assert mean(found) == pytest.approx(expected, rel=0.1)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bench import arrivals
-from bench.analysis.loops import WorkSchedule, predicted_ms, responses
+from bench.analysis.loops import SlotSchedule, predicted_ms, responses
 from bench.arrivals import WORK_EVERY
 from bench.capacity.model import waiting_s
 from bench.questions import mixed
@@ -110,7 +110,7 @@ def test_work_that_took_longer_than_asked_is_in_the_table_alone() -> None:
 def test_a_queue_waits_as_pollaczek_and_khinchine_say(work_ms: float, wait_ms: float) -> None:
     """So a tenth more work is another load, and a queue explains a quick run's 25 ms."""
     count, rate = 400_000, 500.0
-    plan = WorkSchedule(arrivals.poisson(rate, 7, count), arrivals.chosen(count, WORK_EVERY, 7))
+    plan = SlotSchedule(arrivals.poisson(rate, 7, count), arrivals.chosen(count, WORK_EVERY, 7))
     waits = plan.others(responses(plan, 0.0, work_ms / 1000, step_s=0.0, slack_s=0.0))
     formula = waiting_s(rate, 0.0, work_ms / 1000, 1 / WORK_EVERY)
     assert 1000 * formula == pytest.approx(wait_ms, rel=0.01)

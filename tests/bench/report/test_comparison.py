@@ -17,7 +17,7 @@ from bench import store
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.report import comparison
-from bench.report.comparison import INCOMPLETE, LOST, CampaignsCompared, CompareError
+from bench.report.comparison import INCOMPLETE, LOST, CompareError, MachineComparison
 from bench.schema import CampaignRecord, PointPlan, TrialRecord
 from bench.store import Records
 from tests.bench.synthetic import campaign, environment
@@ -39,11 +39,11 @@ def records(
     return store.sort_out(changed, Path("made-up"))
 
 
-def compared(a: Records, b: Records, *, force: bool = False) -> CampaignsCompared:
+def compared(a: Records, b: Records, *, force: bool = False) -> MachineComparison:
     return comparison.compare(Analysis(a), Analysis(b), force=force)
 
 
-def worse(found: CampaignsCompared) -> set[str]:
+def worse(found: MachineComparison) -> set[str]:
     return {row.label for row in found.rows if row.verdict == "worse"}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bench.analysis.stats import Spread
 from bench.show.alt import MOST, alt
-from bench.show.figures import Axis, Bars, Lines, Panel, Plot, PlotPoint, Stack
+from bench.show.figures import Axis, Bars, LinePoint, Lines, Panel, Plot, Stack
 from bench.show.measured import US
 
 
@@ -32,7 +32,7 @@ def test_a_stack_has_its_parts_but_the_smallest() -> None:
 
 
 def test_a_long_line_is_told_by_its_mark_or_its_end() -> None:
-    points = [PlotPoint(float(x), one(2.0 * x)) for x in range(1, MOST + 2)]
+    points = [LinePoint(float(x), one(2.0 * x)) for x in range(1, MOST + 2)]
     axes = Axis("slots", "counts"), Axis("", "values")
     marked = Plot({"threads": points}, *axes, "pages", marks={"threads": points[2]})
     assert alt("A", Lines([marked])) == "Line chart: A. pages: threads 6 at 3."
