@@ -46,7 +46,7 @@ def install(extra: str) -> str:
     """The command that installs an extra of this suite, which is not on the package index."""
     if IS_CLONE:
         return f"python -m pip install '{shown(ROOT)}[{extra}]'"
-    return f"in the folder of a clone: python -m pip install '.[{extra}]'"
+    return f"in the folder of a clone, python -m pip install '.[{extra}]'"
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:

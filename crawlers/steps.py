@@ -181,7 +181,8 @@ def show_exercise(number: int) -> int:
 
 def told(step: str, site: judge.Answer, found: judge.Answer) -> str:
     """What came of a run, in one line."""
-    words = [verdict(step, site, found)]
+    said = verdict(step, site, found)
+    words = [f"all pages once: {said}" if said.startswith(("yes", "no")) else said]
     if "seconds" in found:
         words.append(
             f"{found['seconds']} s, {found['processor'] / found['seconds']:.0%} of a processor"

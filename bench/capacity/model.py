@@ -302,7 +302,7 @@ def _backend(analysis: Analysis, label: str, point: str | None, pages: PageBlock
     )
     bounds = list(_bounds(analysis, mine, factors, max(_highest(plain), _highest(encrypted))))
     if capacity is not None:
-        bounds.append((capacity, f"A process of it holds at most {count(capacity)} connections."))
+        bounds.append((capacity, f"One process holds at most {count(capacity)} connections."))
     most, why = min(bounds, default=(math.inf, ""))
     handed_over = any(t.backend in (*HANDED_OVER, *SPREADING) for t in mine)
     return Backend(

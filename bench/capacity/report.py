@@ -126,8 +126,8 @@ def remarks(costs: Costs, advice: Advice) -> Iterator[str]:
         yield f"The delay is {delays[0]}, measured up to {delays[1]}."
     if max((row.processes or 1 for row in advice.able), default=1) > costs.processors:
         yield (
-            f"More than {plural(costs.processors, 'processor')} were not measured: so many "
-            "processes are calculated as so many times one."
+            f"More than {plural(costs.processors, 'processor')} were not measured: more "
+            "processes are calculated as multiples of one."
         )
     files = need.connections + SPARE_DESCRIPTORS
     if costs.files is not None and files > costs.files:

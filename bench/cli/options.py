@@ -77,9 +77,11 @@ def campaign(add: Callable[..., Any], profile: str = "quick") -> None:
     ``add`` is ``add_argument`` of an argparse parser, or ``addoption`` of a pytest group.
     """
     add(
-        "--profile", default=profile, metavar="NAME",
+        "--profile",
+        default=profile,
+        metavar="NAME",
         help=f"how much to measure: {', '.join(PROFILES)} (default: {profile})",
-    )  # fmt: skip
+    )
     add(
         "--backends", type=names, metavar="A,B", help="only these backends (default: the profile's)"
     )
@@ -95,21 +97,29 @@ def campaign(add: Callable[..., Any], profile: str = "quick") -> None:
     add("--seed", type=seed, help="decides the order of trials (default: random; it is recorded)")
     add("--deadline", type=seconds, metavar="S", help="stop a trial after S seconds")
     add(
-        "--budget", type=budget, metavar="MIN",
+        "--budget",
+        type=budget,
+        metavar="MIN",
         help="measure for about MIN minutes at most (default: the profile's time); blocks are cut",
-    )  # fmt: skip
+    )
     add(
-        "--no-budget", action="store_true",
+        "--no-budget",
+        action="store_true",
         help="measure every block, even if a slow machine takes longer than the profile promises",
-    )  # fmt: skip
+    )
     add(
-        "--results", type=Path, default=RESULTS, metavar="DIR",
+        "--results",
+        type=Path,
+        default=RESULTS,
+        metavar="DIR",
         help="folder for campaigns (default: results)",
-    )  # fmt: skip
+    )
     add(
-        "--resume", type=Path, metavar="CAMPAIGN",
+        "--resume",
+        type=Path,
+        metavar="CAMPAIGN",
         help="continue this interrupted campaign, with the options it was started with",
-    )  # fmt: skip
+    )
     add("--no-charts", action="store_true", help="only record, without charts and report")
 
 
@@ -162,10 +172,12 @@ def add_verbose(parser: argparse.ArgumentParser) -> None:
 def add_campaign(parser: argparse.ArgumentParser, *, usual: bool = True) -> None:
     """Declare the campaign; without it, ``usual`` is the one of :func:`bench.store.usual`."""
     parser.add_argument(
-        "campaign", type=Path, nargs="?" if usual else None,
+        "campaign",
+        type=Path,
+        nargs="?" if usual else None,
         help="a folder under results/, or a trials.jsonl"
         + (" (default: the newest, or the reference)" if usual else ""),
-    )  # fmt: skip
+    )
 
 
 def study(parser: argparse.ArgumentParser, name: str, repeats: int) -> None:

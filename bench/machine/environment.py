@@ -26,13 +26,11 @@ from bench.machine import cpu, procfs
 from bench.machine.build import python_build
 from bench.schema import Environment
 
-PACKAGES = (
-    *("aiofastnet", "aiohttp", "cryptography", "gevent", "greenlet", "h11", "httpcore"),
-    *("httptools", "httpx"),
-    *("lxml", "matplotlib", "multidict", "numpy", "psutil", "pydantic", "pytest"),
-    *("pytest-benchmark", "rloop", "scipy", "selectolax", "tornado", "trio", "twisted"),
-    *("uvloop", "yarl"),
-)
+PACKAGES = """
+    aiofastnet aiohttp cryptography gevent greenlet h11 httpcore httptools httpx lxml
+    matplotlib multidict numpy psutil pydantic pytest pytest-benchmark rloop scipy selectolax
+    tornado trio twisted uvloop yarl
+"""
 """Distributions whose version can change a number or the way it is computed."""
 
 SYSCTL = {
@@ -77,7 +75,7 @@ DMI = ("sys_vendor", "product_name", "board_vendor", "bios_vendor")
 
 def packages() -> dict[str, str]:
     found = {}
-    for name in PACKAGES:
+    for name in PACKAGES.split():
         with suppress(importlib.metadata.PackageNotFoundError):
             found[name] = importlib.metadata.version(name)
     return found

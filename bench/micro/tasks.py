@@ -58,30 +58,70 @@ class TaskKind:
         return missing(self.library)
 
 
-_ASYNCIO = ("a Future of the loop", "asyncio.sleep(0)")
+LOOP_FUTURE, SLEEP_0 = "a Future of the loop", "asyncio.sleep(0)"
 
 KINDS: Final = {
     kind.name: kind
     for kind in (
         TaskKind("generator", "generator", "yield", "next()"),
         TaskKind("coroutine", "coroutine", "an awaitable that yields", "send()"),
-        TaskKind("generator_task", "Task of generators", "a Future of the hand-built loop",
-             "a Future that the loop resolves soon", backend="generators"),
-        TaskKind("asyncio", "asyncio.Task", *_ASYNCIO, backend="async_await"),
-        TaskKind("asyncio_pure", "asyncio.Task in Python", *_ASYNCIO, backend="asyncio_pure"),
-        TaskKind("asyncio_eager", "asyncio.Task, eager", *_ASYNCIO, since=12),
-        TaskKind("uvloop", "asyncio.Task on uvloop", *_ASYNCIO, "uvloop", "uvloop"),
-        TaskKind("anyio", "anyio task", "anyio.sleep_forever()", "anyio.lowlevel.checkpoint()",
-             "anyio", "anyio"),
-        TaskKind("trio", "trio task", "trio.sleep_forever()", "trio.lowlevel.checkpoint()",
-             "trio", "trio"),
-        TaskKind("gevent", "gevent greenlet", "an Event", "gevent.sleep(0)", "gevent", "gevent"),
-        TaskKind("thread", "thread", "an Event", "a lock handed over", backend="threads",
-             threaded=True),
-        TaskKind("thread_small", "thread, stack of 64 KiB", "an Event", "a lock handed over",
-             backend="threads_small_stack", threaded=True),
+        TaskKind(
+            "generator_task",
+            "Task of generators",
+            "a Future of the hand-built loop",
+            "a Future that the loop resolves soon",
+            backend="generators",
+        ),
+        TaskKind("asyncio", "asyncio.Task", LOOP_FUTURE, SLEEP_0, backend="async_await"),
+        TaskKind(
+            "asyncio_pure", "asyncio.Task in Python", LOOP_FUTURE, SLEEP_0, backend="asyncio_pure"
+        ),
+        TaskKind("asyncio_eager", "asyncio.Task, eager", LOOP_FUTURE, SLEEP_0, since=12),
+        TaskKind(
+            "uvloop",
+            "asyncio.Task on uvloop",
+            LOOP_FUTURE,
+            SLEEP_0,
+            library="uvloop",
+            backend="uvloop",
+        ),
+        TaskKind(
+            "anyio",
+            "anyio task",
+            "anyio.sleep_forever()",
+            "anyio.lowlevel.checkpoint()",
+            library="anyio",
+            backend="anyio",
+        ),
+        TaskKind(
+            "trio",
+            "trio task",
+            "trio.sleep_forever()",
+            "trio.lowlevel.checkpoint()",
+            library="trio",
+            backend="trio",
+        ),
+        TaskKind(
+            "gevent",
+            "gevent greenlet",
+            "an Event",
+            "gevent.sleep(0)",
+            library="gevent",
+            backend="gevent",
+        ),
+        TaskKind(
+            "thread", "thread", "an Event", "a lock handed over", backend="threads", threaded=True
+        ),
+        TaskKind(
+            "thread_small",
+            "thread, stack of 64 KiB",
+            "an Event",
+            "a lock handed over",
+            backend="threads_small_stack",
+            threaded=True,
+        ),
     )
-}  # fmt: skip
+}
 """By name, in the order of tables and charts."""
 
 FEWEST: Final = 2

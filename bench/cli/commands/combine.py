@@ -22,9 +22,11 @@ from bench.report import campaigns, tables
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "campaign", type=Path, nargs="*",
+        "campaign",
+        type=Path,
+        nargs="*",
         help="folders of campaigns (default: all under results/headlines)",
-    )  # fmt: skip
+    )
     options.add_json(parser)
 
 

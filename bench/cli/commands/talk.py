@@ -36,9 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out", type=Path, metavar="DIR", help="where to write talk.html (default: the campaign's)"
     )
     parser.add_argument(
-        "--page", type=Path, metavar="FILE",
+        "--page",
+        type=Path,
+        metavar="FILE",
         help="write the talk as Markdown to this file; without --out, no talk.html",
-    )  # fmt: skip
+    )
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:

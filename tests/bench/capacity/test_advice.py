@@ -102,8 +102,10 @@ def test_tls_of_another_backend_is_said() -> None:
 def test_without_a_rate_the_delay_sets_it_or_the_processor_is_full() -> None:
     slow, fast = row(Need(100, None, 1.0)), row(Need(1000, None, 0.001, load=0.5))
     assert (slow.limit, slow.processes, fast.limit, fast.processes) == (
-        *("connections", 1),
-        *("processor", 1),
+        "connections",
+        1,
+        "processor",
+        1,
     )
     assert slow.rate == pytest.approx(100, rel=0.001)
     assert fast.rate is not None
@@ -143,7 +145,10 @@ def test_what_nothing_tells_apart_is_a_group_and_memory_decides_in_it() -> None:
         Need(),
     )
     assert [(each.name, each.group) for each in found.rows] == [
-        *(("alike", 1), ("cheap", 1), ("dear", 2), ("never", None))
+        ("alike", 1),
+        ("cheap", 1),
+        ("dear", 2),
+        ("never", None),
     ]
 
 

@@ -131,5 +131,5 @@ def test_a_missing_library_names_the_extra(site: Path, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (
         2,
         "c10k-bench: pydantic is not installed: "
-        "in the folder of a clone: python -m pip install '.[bench]'\n",
+        "in the folder of a clone, python -m pip install '.[bench]'\n",
     )

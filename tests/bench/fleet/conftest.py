@@ -72,9 +72,11 @@ def started(folder: Path) -> Iterator[Cluster]:
         words = (sys.executable, "-c", DASK.format(role), "--scheduler-file", str(file))
         return subprocess.Popen(
             [*words, "--host", host, "--no-dashboard", *arguments],
-            cwd=ROOT, env=small.environment(),
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            cwd=ROOT,
+            env=small.environment(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
 
     processes = [start("127.0.0.1", "scheduler", "--port", "0")]
     try:

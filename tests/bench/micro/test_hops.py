@@ -17,9 +17,11 @@ INSTALLED = [way for way, library in WAYS.items() if missing(library) is None]
 def test_every_measure_is_in_microseconds_of_one_call() -> None:
     found = hops.measured(made.hops())
     assert {key: found.median("to_thread", key) for key in hops.MEASURES} == {
-        "alone": pytest.approx(62.5), "one": pytest.approx(31.25),
-        "wall": pytest.approx(187.5), "many": pytest.approx(15.625),
-    }  # fmt: skip
+        "alone": pytest.approx(62.5),
+        "one": pytest.approx(31.25),
+        "wall": pytest.approx(187.5),
+        "many": pytest.approx(15.625),
+    }
     assert found.spread(SUBMIT, "many") is None
     assert hops.measured(made.hops(pinned=False)).spread(SUBMIT, "one") is None
     (table,) = hops.tables(made.hops())

@@ -21,9 +21,12 @@ INSTALLED = [
 def test_every_measure_has_its_unit() -> None:
     found = pool.measured(made.pool())
     assert {key: found.median("aiohttp with its limit", key) for key in pool.MEASURES} == {
-        "cpu": pytest.approx(102.5), "memory": 2.0, "late": 7.0,
-        "opened": 100, "cancel": 250.0,
-    }  # fmt: skip
+        "cpu": pytest.approx(102.5),
+        "memory": 2.0,
+        "late": 7.0,
+        "opened": 100,
+        "cancel": 250.0,
+    }
     assert found.spread("threads in an executor", "memory") is None
 
 

@@ -23,9 +23,13 @@ def run(*words: str, lines: str = "") -> list[str]:
     """What the process prints."""
     done = subprocess.run(
         [sys.executable, "-m", "bench.micro.task_child", *words],
-        cwd=ROOT, env=small.environment(), input=lines, capture_output=True, text=True,
+        cwd=ROOT,
+        env=small.environment(),
+        input=lines,
+        capture_output=True,
+        text=True,
         timeout=PATIENCE_S,
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return done.stdout.splitlines()

@@ -132,10 +132,10 @@ while True:
 HARNESS = """
 import sys, random, subprocess
 from bench.sides.process import Child
-from bench.run.turns import Group, Taker, take_turns
+from bench.run.turns import TakerGroup, Taker, take_turns
 children = [Child("a loop", ["-c", "while True: pass"]) for _ in range(4)]
 print(*(child.pid for child in children), flush=True)
-groups = [Group(child.pid) for child in children]
+groups = [TakerGroup(child.pid) for child in children]
 for group in groups:
     group.stop()
 takers = [

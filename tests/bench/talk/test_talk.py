@@ -30,16 +30,23 @@ REFERENCE, FLEET = RESULTS / "reference", RESULTS / "fleet"
 PAGE = ROOT / "docs" / "notebook" / "talk.md"
 TEMPLATE = (Path(slides.__file__).parent / "templates" / "talk.md").read_text()
 STORY = (
-    *("the-title", "the-claim", "the-crawler", "the-connection", "the-claim-tested"),
-    *("the-page", "one-line", "the-page-counted", "the-wait", "too-much", "https"),
-    *(
-        "both-ends",
-        "as-many-as-fit",
-        "the-price-on-no-chart",
-        "the-chapter-today",
-        "what-to-choose",
-        "the-end",
-    ),
+    "the-title",
+    "the-claim",
+    "the-crawler",
+    "the-connection",
+    "the-claim-tested",
+    "the-page",
+    "one-line",
+    "the-page-counted",
+    "the-wait",
+    "too-much",
+    "https",
+    "both-ends",
+    "as-many-as-fit",
+    "the-price-on-no-chart",
+    "the-chapter-today",
+    "what-to-choose",
+    "the-end",
 )
 
 
@@ -86,8 +93,13 @@ def test_what_was_not_measured_is_left_out_with_the_reason(tmp_path: Path) -> No
     talk = made(workloads=("throughput", "waiting"))
     missing = {gap.kicker: gap.reason for gap in talk.material.gaps}
     assert set(missing) == {
-        *("The connection", "The claim, tested", "The page, counted", "Too much"),
-        *("HTTPS", "As many as fit", "One line"),
+        "The connection",
+        "The claim, tested",
+        "The page, counted",
+        "Too much",
+        "HTTPS",
+        "As many as fit",
+        "One line",
     }
     assert "--fleet" in missing["As many as fit"]
     assert "../costs" in missing["The page, counted"]
@@ -154,8 +166,12 @@ def test_who_is_left_in_a_traceback_is_what_the_experiment_counted() -> None:
 @pytest.mark.parametrize(
     ("name", "finding"),
     [
-        *(("the-connection", "memory"), ("the-page", "page"), ("the-page", "crawl")),
-        *(("one-line", "receive"), ("the-wait", "waiting"), ("https", "tls-memory")),
+        ("the-connection", "memory"),
+        ("the-page", "page"),
+        ("the-page", "crawl"),
+        ("one-line", "receive"),
+        ("the-wait", "waiting"),
+        ("https", "tls-memory"),
         ("both-ends", "hold"),
     ],
 )
