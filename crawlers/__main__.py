@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 INTERRUPTED = 130
+NOT_INSTALLED = (
+    "python -m crawlers needs rich, which is not installed here. After nox -s bench, use its "
+    "environment: . .nox/bench/bin/activate. Or, in the folder of a clone: "
+    "python -m pip install -e ."
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,6 +42,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return command.main(arguments)
     except KeyboardInterrupt:
         return INTERRUPTED
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "rich":
+            raise
+        print(NOT_INSTALLED, file=sys.stderr)
+        return 1
     finally:
         if ours:
             signal.signal(signal.SIGINT, usual if arguments is not None else signal.SIG_DFL)

@@ -47,13 +47,18 @@ def _pass(number: int, frame: FrameType | None) -> None:
 
 SERVERS = "tests/server/models/test_conformance.py"
 LONGEST = (
-    SERVERS,
-    "tests/bench/run/test_campaign.py",
     "tests/crawlers/test_conformance.py",
+    "tests/bench/run/test_block.py",
+    "tests/bench/run/test_campaign.py",
     "tests/tools/test_site.py",
     "tests/tools/test_rebuild.py",
+    SERVERS,
+    "tests/bench/questions/test_questions.py",
+    "tests/bench/report/charts/test_story.py",
+    "tests/crawlers/chapter/test_exercises.py",
     "tests/bench/report/charts/test_drawing.py",
     "tests/bench/report/test_page.py",
+    "tests/bench/costs/test_measure.py",
     "tests/crawlers/test_leaks.py",
     "tests/crawlers/test_releases.py",
     "tests/bench/fleet/test_fleet.py",

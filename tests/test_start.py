@@ -113,9 +113,12 @@ def test_ctrl_c_while_the_interpreter_ends_is_no_traceback(
     assert complained == ""
 
 
-def test_a_package_that_is_not_installed_is_named_with_what_to_do(tmp_path: Path) -> None:
-    code, _, said = started("bench", "module", WITHOUT_RICH, tmp_path, "--help")
+@pytest.mark.parametrize("package", ["bench", "crawlers"])
+def test_a_package_that_is_not_installed_is_named_with_what_to_do(
+    package: str, tmp_path: Path
+) -> None:
+    code, _, said = started(package, "module", WITHOUT_RICH, tmp_path, "--help")
     assert code == 1
-    assert said.startswith("python -m bench needs rich, which is not installed here.")
+    assert said.startswith(f"python -m {package} needs rich, which is not installed here.")
     assert "pip install" in said
     assert "Traceback" not in said

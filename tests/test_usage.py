@@ -156,7 +156,7 @@ BENCH = [
     ("run --only ,", ""),
     ("run --profile smoke --only '[b]x'", ""),
     ("run --resume nowhere", "nowhere"),
-    *((f"run --blocks {text}", "") for text in ("0", "x", "9" * 19, *NO_NUMBER)),
+    *((f"run --blocks {text}", "") for text in ("0", "x", "٣", "9" * 19, *NO_NUMBER)),
     ("study micro --repeats 9999999999999999999", ""),
     ("study claims --repeats 9999999999999999999", ""),
     ("doctor --connections x", ""),

@@ -39,7 +39,7 @@ from bench.fleet import records as fleet_records
 from bench.fleet import report as fleet_report
 from bench.launch import RESULTS, ROOT
 from bench.micro import parts as micro_parts
-from bench.questions import SERVE, answers, equal
+from bench.questions import SERVE, analysis_in, answers, equal
 from bench.report import campaigns, cite, comparison, files, findings, numbers, page, readme
 from bench.report.tables import grid
 from bench.show.words import machine_words
@@ -55,7 +55,7 @@ COMMANDS: Final = (
 
 def published(folder: Path) -> Analysis:
     """A campaign under ``results/``; one whose code is in no commit is refused."""
-    analysis = Analysis.load(store.trials_file(folder))
+    analysis = analysis_in(store.trials_file(folder))
     if fault := files.unpublishable(analysis.campaign):
         raise store.StoreError(f"{folder}: {fault}")
     return analysis

@@ -8,21 +8,22 @@ nothing above it computes a statistic of its own.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
-from pathlib import Path
 from typing import TypeVar, cast
 
-from bench import store, turnlog
 from bench.analysis import stats, summary
-from bench.analysis.stats import Comparison, Metric
-from bench.analysis.stats.comparisons import Family, declared
+from bench.analysis.stats import Comparison, Metric, Pair
+from bench.analysis.stats.comparisons import Family
 from bench.analysis.summary import SummaryRow
 from bench.schema import TrialRecord, TurnsRecord
 from bench.store import Records
 from crawlers.registry import MODELS
 
 Found = TypeVar("Found")
+
+PairsOf = Callable[[Records, Metric], Iterable[Pair]]
+"""The pairs that are compared in a campaign by one metric."""
 
 #: If a workload was measured at this many slots, that point stands for it.
 REFERENCE_SLOTS = 100
@@ -42,25 +43,20 @@ class Analysis:
     valid ones unless a method says otherwise.
     """
 
-    def __init__(self, records: Records, turns: Sequence[TurnsRecord] = ()) -> None:
+    def __init__(self, records: Records, pairs: PairsOf, turns: Sequence[TurnsRecord] = ()) -> None:
         """Take the records of one campaign; they must not change afterwards.
 
-        ``turns`` is its log of turns, if there is one.
+        ``pairs`` are those that are compared beside those with the base: a family without them
+        would be corrected for too few comparisons, and its verdicts could contradict another's.
+        ``turns`` is the log of turns, if there is one.
         """
+        self._pairs = pairs
         self.records = records
         self.turns = turns
         self.campaign = records.campaign
         self._families: dict[Metric, Family] = {}
         self._floors: dict[Metric, stats.NoiseFloor] = {}
         self._made: dict[Callable[[Analysis], object], object] = {}
-
-    @classmethod
-    def load(cls, file: Path) -> Analysis:
-        """The analysis of a file of records and the log of turns beside it.
-
-        Raises :class:`bench.store.StoreError`.
-        """
-        return cls(store.load(file), turnlog.load(store.trials_file(file).parent))
 
     def once(self, make: Callable[[Analysis], Found]) -> Found:
         """What a function finds in this campaign, computed when it is first asked for."""
@@ -142,7 +138,7 @@ class Analysis:
         if metric not in self._families:
             across = self.campaign.interpreters
             star = [] if across else stats.star(self.records, metric, self.base)
-            pairs = [*star, *declared(self.records, metric)]
+            pairs = [*star, *self._pairs(self.records, metric)]
             self._families[metric] = Family(self.records, metric, pairs)
         return self._families[metric]
 

@@ -29,6 +29,7 @@ from bench.claims import measure
 from bench.filesystem import packaged
 from bench.micro import tasks
 from bench.micro.tasks import Switched, TasksHeld
+from bench.questions import analysis_of
 from bench.study.record import Run
 from bench.text import KIB, listing, plural
 
@@ -87,7 +88,7 @@ class Evidence:
     def load(cls, campaign: Path) -> Evidence:
         """Read a campaign's folder; raises :class:`bench.store.StoreError`."""
         folder = store.trials_file(campaign).parent
-        return cls.of(folder.name, Analysis(store.load(store.trials_file(campaign))), folder)
+        return cls.of(folder.name, analysis_of(store.load(store.trials_file(campaign))), folder)
 
     @classmethod
     def of(cls, name: str, analysis: Analysis, folder: Path) -> Evidence:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 
 from bench.errors import BenchError
-from bench.plan.backends import ONLY_SERVERS, base_of
+from bench.plan.backends import base_of
 from bench.plan.labels import TWIN, Label
 from bench.plan.profiles import profile
 from bench.plan.workloads import Point
@@ -24,7 +24,6 @@ from bench.schema import (
     TrialRecord,
 )
 from crawlers.backend import Backend
-from server.models.catalogue import SERVERS
 
 Selection = Collection[tuple[str, str]]
 """Pairs of point id and backend name."""
@@ -115,12 +114,7 @@ def labels_of(
     companion (:data:`bench.conditions.condition.ASLEEP`).
     """
     rule = point.who.opened() if named else point.who
-    here = SERVERS if point.load else None
-    labels = [
-        label
-        for label in map(Label.parse, backends)
-        if (label.name in here if here else label.name not in ONLY_SERVERS)
-    ]
+    labels = [label for label in map(Label.parse, backends) if point.open_to(label.name)]
     chosen = {label: blocks for label in labels if (blocks := rule.blocks_of(label.name))}
     if point.modes:
         return {

@@ -45,8 +45,9 @@ from bench.plan.participants import (
 )
 from bench.schema import SpreadOver
 from bench.sides.tls import Tls
-from crawlers.catalogue import HANDED_OVER
+from crawlers.catalogue import HANDED_OVER, OURS
 from crawlers.registry import MODELS
+from server.models.catalogue import SERVERS
 
 PAGE_BYTES = 2048
 FANOUT = 10
@@ -130,6 +131,10 @@ class Point:
     def load(self) -> UnderLoad | None:
         """How a server is asked; None where crawlers are under test."""
         return next((one for one in self.conditions if isinstance(one, UnderLoad)), None)
+
+    def open_to(self, name: str) -> bool:
+        """Whether the backend of this name is one that can be under test here."""
+        return name in SERVERS if self.load else name not in SERVERS or name in OURS
 
     @property
     def memory(self) -> bool:

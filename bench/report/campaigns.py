@@ -23,7 +23,7 @@ from bench.analysis.stats.campaigns import FEWEST, Combined, Number, combined, i
 from bench.analysis.wording import TIMES_FROM, between
 from bench.errors import BenchError
 from bench.launch import RESULTS, ROOT, shown
-from bench.questions import answers
+from bench.questions import analysis_in, answers
 from bench.questions.question import Headline
 from bench.schema import Environment, Record
 from bench.show import cells
@@ -148,7 +148,7 @@ def combine(campaigns: Sequence[Path]) -> Groups:
     groups: dict[str, list[Analysis]] = defaultdict(list)
     seen: set[str] = set()
     for one in sorted(
-        (Analysis.load(store.trials_file(folder)) for folder in folders),
+        (analysis_in(store.trials_file(folder)) for folder in folders),
         key=lambda analysis: analysis.campaign.created,
     ):
         name = one.campaign.campaign

@@ -23,7 +23,6 @@ import numpy as np
 from rich.console import Console
 from scipy import stats as sps
 
-import bench.questions  # noqa: F401 - their pairs belong to every family
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import AT_LEVEL, LEVEL, MIN_BLOCKS, Metric, Ratio

@@ -23,7 +23,7 @@ from bench import filesystem, store, turnlog
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.palette import PALETTES
-from bench.questions import answers, asked
+from bench.questions import analysis_of, answers, asked
 from bench.report import cite, ending, export, files, findings, markup, summary
 from bench.report.charts import Chart, render_all
 from bench.report.charts.slide import UNIT
@@ -261,7 +261,7 @@ def write(
     verbose: bool = False,
 ) -> None:
     """As :func:`build`, and print one screen, or with ``verbose`` the tables before it."""
-    analysis = Analysis(records, turnlog.load(file.parent))
+    analysis = analysis_of(records, turnlog.load(file.parent))
     build(analysis, folder, file, extensions, everything=everything)
     if not console.is_terminal:
         console.width = max(files.PLAIN_WIDTH, console.width)

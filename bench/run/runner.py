@@ -182,7 +182,7 @@ def begin(
     entries, budget = chosen, None
     budget_s = options.budget_s or profile.budget_s
     if options.limited and options.blocks is None and budget_s is not None:
-        entries, budget = preflight.in_time(chosen, budget_s, known, console)
+        entries, budget = preflight.in_time(chosen, budget_s, console)
     todo = plan.make(entries, seed)
     record = plan.campaign_record(
         todo,

@@ -21,6 +21,7 @@ from bench.fleet import records as fleet_records
 from bench.fleet import report as fleet_report
 from bench.fleet.records import FleetTrial, sentence
 from bench.launch import RESULTS
+from bench.questions import analysis_in
 from bench.report import charts, cite, findings
 from bench.report.charts import Design, Skip
 from bench.schema import Environment
@@ -66,7 +67,7 @@ class Material:
         :class:`TalkError` for a campaign that compares interpreters.
         """
         file = store.trials_file(campaign)
-        folder, analysis = file.parent, Analysis.load(file)
+        folder, analysis = file.parent, analysis_in(file)
         if analysis.campaign.interpreters:
             raise TalkError(
                 f"{folder}: the talk compares models, and this campaign compares interpreters; "

@@ -12,6 +12,7 @@ from bench import store
 from bench.analysis.analysis import Analysis
 from bench.claims.verdict import Evidence
 from bench.launch import RESULTS
+from bench.questions import analysis_of
 from bench.store import Records
 
 
@@ -22,7 +23,7 @@ def records(name: str = "reference") -> Records:
 
 @cache
 def analysis(name: str = "reference") -> Analysis:
-    return Analysis(records(name))
+    return analysis_of(records(name))
 
 
 def evidence(folder: Path) -> Evidence:

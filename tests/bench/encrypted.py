@@ -8,10 +8,12 @@ from typing import Any
 
 from bench.conditions.ways import ENCRYPTED, HANDSHAKE, NEW, PLAIN, TICKETS
 from bench.questions import tls_pages
-from bench.schema import AnyRecord, Handshakes, Ledger, Status, TrialRecord
+from bench.schema import AnyRecord, Handshakes, TrialRecord
 from bench.sides.tls import Tls
 from bench.text import KIB
+from tests.bench.altered import altered
 from tests.bench.costed import trials
+from tests.bench.sure import sure
 from tests.bench.synthetic import MODELS, _Maker, campaign, extended
 
 
@@ -61,9 +63,8 @@ def encrypted(
     if pages:
         found += map(_shaken, trials(tls_pages.COLUMNS, cost_us, backends, blocks))
     for name, reason in (refused or {}).items():
-        status: Status = "refused"
         trial = _held(make, 0, 0, name, counts[-1])
-        found.append(trial.model_copy(update={"status": status, "reason": reason, "memory": None}))
+        found.append(altered(trial, status="refused", reason=reason, memory=None))
     points = [f"tls-c10k-{count}" for count in counts]
     points += ["tls-fetch-100"] if pages else []
     return extended(records, points, found)
@@ -71,37 +72,21 @@ def encrypted(
 
 def _held(make: _Maker, block: int, place: int, name: str, count: int) -> Any:
     trial = make.held(block, place, name, count)
-    assert trial.memory is not None
-    held = trial.memory.held
     more = int((OPENSSL_KIB + ADDED[name].library_kib) * KIB * count)
-    memory = trial.memory.model_copy(
-        update={"held": held.model_copy(update={"user_bytes": (held.user_bytes or 0) + more})}
-    )
-    return trial.model_copy(
-        update={
-            "workload": "tls-c10k",
-            "point": f"tls-c10k-{count}",
-            "params": {**trial.params, "tls": Tls().words},
-            "memory": memory,
-        }
-    )
+    place_ = {"workload": "tls-c10k", "point": f"tls-c10k-{count}", "params__tls": Tls().words}
+    return altered(trial, **place_, memory__held__user_bytes=user_bytes(trial) + more)
+
+
+def user_bytes(trial: TrialRecord) -> int:
+    return sure(sure(trial.memory).held.user_bytes)
 
 
 def _control(make: _Maker, block: int, count: int) -> Any:
     trial = make.held(block, 0, "callbacks", count)
-    assert trial.memory is not None
-    before = trial.memory.before.user_bytes or 0
-    own = before + int(OPENSSL_KIB * KIB * count)
-    memory = trial.memory.model_copy(
-        update={"held": trial.memory.held.model_copy(update={"user_bytes": own})}
-    )
-    return trial.model_copy(
-        update={
-            **{"kind": "control", "backend": "bare_tls", "label": "bare_tls"},
-            **{"family": "control", "workload": "tls-c10k", "point": f"tls-c10k-{count}"},
-            "memory": memory,
-        }
-    )
+    own = (sure(trial.memory).before.user_bytes or 0) + int(OPENSSL_KIB * KIB * count)
+    who = {"kind": "control", "backend": "bare_tls", "label": "bare_tls", "family": "control"}
+    where = {"workload": "tls-c10k", "point": f"tls-c10k-{count}"}
+    return altered(trial, **who, **where, memory__held__user_bytes=own)
 
 
 def cost_us(name: str, key: str) -> float:
@@ -122,10 +107,4 @@ def _shaken(trial: TrialRecord) -> TrialRecord:
     ways = (PLAIN, ENCRYPTED, NEW, HANDSHAKE, TICKETS)
     over = next(way.tls for way in ways if way.name == mode)
     seen = Handshakes(full=500 - resumed, resumed=resumed, failed=0) if over else None
-    assert isinstance(trial.ledger, Ledger)
-    return trial.model_copy(
-        update={
-            "params": trial.params | {"tls": over.words if over else None},
-            "ledger": trial.ledger.model_copy(update={"handshakes": seen}),
-        }
-    )
+    return altered(trial, params__tls=over and over.words, ledger__handshakes=seen)

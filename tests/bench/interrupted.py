@@ -9,6 +9,7 @@ from bench.plan.participants import Participants
 from bench.plan.workloads import cancel
 from bench.questions.cancel import CONTROL
 from bench.schema import AnyRecord, Cancelled
+from tests.bench.altered import altered
 from tests.bench.synthetic import MODELS, _Maker, campaign, extended
 
 SIZES = (1, 1000, 10_000)
@@ -72,6 +73,6 @@ def _trial(make: _Maker, block: int, place: int, name: str, size: int) -> Any:
 
 
 def _void(trial: Any) -> Any:
-    cancelled = trial.cancelled.model_copy(update={"left": {"descriptor socket": 1}})
     reason = "the crawl left behind: 1 × descriptor socket"
-    return trial.model_copy(update={"status": "void", "reason": reason, "cancelled": cancelled})
+    left = {"descriptor socket": 1}
+    return altered(trial, status="void", reason=reason, cancelled__left=left)

@@ -7,6 +7,7 @@ from typing import Any
 
 from bench.schema import AnyRecord, TrialRecord
 from crawlers.heap import KEEPS, ON_PURPOSE
+from tests.bench.altered import altered, replaced
 from tests.bench.synthetic import MODELS, campaign
 
 MAPPED = "async_await_mapped"
@@ -22,32 +23,24 @@ def mapped(*, backends: Sequence[str] = MODELS, blocks: int = 3, **options: Any)
         for line in records
         if isinstance(line, TrialRecord) and line.label == "async_await"
     }
-    found: list[AnyRecord] = []
-    for line in records:
-        if isinstance(line, TrialRecord) and line.pages:
-            variant = line.label == MAPPED
-            line = faulting(line, 2.2 if variant else 0.1, ON_PURPOSE if variant else KEEPS)
-            if variant:
-                line = slower(line, theirs[line.block, line.point])
-        found.append(line)
-    return found
+
+    def made(line: TrialRecord) -> TrialRecord:
+        if line.label != MAPPED:
+            return faulting(line, 0.1, KEEPS)
+        return slower(faulting(line, 2.2, ON_PURPOSE), theirs[line.block, line.point], AS_MUCH)
+
+    return replaced(records, made)
 
 
 def faulting(line: TrialRecord, per_page: float, state: str) -> TrialRecord:
     faults = round(per_page * (line.pages or 0))
-    mechanism = line.mechanism | {"malloc": state}
-    return line.model_copy(update={"page_faults": faults, "mechanism": mechanism})
+    return altered(line, page_faults=faults, mechanism__malloc=state) if line.pages else line
 
 
-def slower(line: TrialRecord, plain: TrialRecord) -> TrialRecord:
-    """With the processor time of the other's page, times :data:`AS_MUCH`."""
+def slower(line: TrialRecord, plain: TrialRecord, factor: float) -> TrialRecord:
+    """With so many times the processor time of the other's page."""
     if plain.cpu is None or not plain.pages or not line.pages:
         return line
-    each = AS_MUCH * line.pages / plain.pages
-    cpu = plain.cpu.model_copy(
-        update={
-            "client_user_s": plain.cpu.client_user_s * each,
-            "client_system_s": plain.cpu.client_system_s * each,
-        }
-    )
-    return line.model_copy(update={"cpu": cpu})
+    each = factor * line.pages / plain.pages
+    user_s, system_s = plain.cpu.client_user_s * each, plain.cpu.client_system_s * each
+    return altered(line, cpu=altered(plain.cpu, client_user_s=user_s, client_system_s=system_s))

@@ -22,6 +22,7 @@ from bench.claims import measure as experiments
 from bench.claims.experiments import ExperimentResult
 from bench.conditions.recorders import fairness
 from bench.plan.labels import Label, on_each, twin_of
+from bench.questions import analysis_of
 from bench.schema import (
     AnyRecord,
     CampaignRecord,
@@ -571,11 +572,11 @@ _analysed: dict[int, tuple[Iterable[AnyRecord], Analysis]] = {}
 def analysed(lines: Iterable[AnyRecord]) -> Analysis:
     """The analysis of these lines; of a tuple, which nobody can change, the same one again."""
     if not isinstance(lines, tuple):
-        return Analysis(gathered(lines))
+        return analysis_of(gathered(lines))
     if id(lines) not in _analysed:
         while len(_analysed) >= 8:
             _analysed.pop(next(iter(_analysed)))
-        _analysed[id(lines)] = lines, Analysis(gathered(lines))
+        _analysed[id(lines)] = lines, analysis_of(gathered(lines))
     return _analysed[id(lines)][1]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bench.schema import AnyRecord, TrialRecord, Turns
+from tests.bench.altered import altered, replaced
 
 
 def in_turns(trial: TrialRecord, us: float) -> TrialRecord:
@@ -25,31 +26,29 @@ def in_turns(trial: TrialRecord, us: float) -> TrialRecord:
 
 
 def control(trial: TrialRecord, name: str, us: float) -> TrialRecord:
-    update = {"kind": "control", "label": name, "backend": name, "family": "control"}
-    return in_turns(trial, us).model_copy(update=update)
+    taken = in_turns(trial, us)
+    return altered(taken, kind="control", label=name, backend=name, family="control")
+
+
+def page_us(trial: TrialRecord) -> float:
+    """Microseconds of the client for a page."""
+    assert trial.cpu is not None
+    return 1e6 * (trial.cpu.client_user_s + trial.cpu.client_system_s) / (trial.pages or 1)
 
 
 def fetched(records: Sequence[AnyRecord]) -> list[AnyRecord]:
     """The trials of throughput-100 again as fetches in turns, with both controls."""
     found: list[AnyRecord] = []
-    place = {"workload": "fetch", "point": "fetch-100"}
     for record in records:
         if isinstance(record, TrialRecord) and record.point == "throughput-100" and record.cpu:
-            us = 1e6 * (record.cpu.client_user_s + record.cpu.client_system_s)
-            moved = record.model_copy(update=place)
-            found.append(in_turns(moved, us / (record.pages or 1)))
+            moved, us = altered(record, workload="fetch", point="fetch-100"), page_us(record)
+            found.append(in_turns(moved, us))
             if record.label == record.backend == "callbacks":
-                cost = us / (record.pages or 1)
-                found += [control(moved, "bare", 9.0), control(moved, "stripped", cost - 8.0)]
+                found += [control(moved, "bare", 9.0), control(moved, "stripped", us - 8.0)]
     return found
 
 
 def in_turns_at(records: Sequence[AnyRecord], slots: int = 100) -> list[AnyRecord]:
     """A campaign whose throughput at so many slots took turns, at the same cost of a page."""
-    found: list[AnyRecord] = []
-    for record in records:
-        if isinstance(record, TrialRecord) and record.point == f"throughput-{slots}" and record.cpu:
-            spent = 1e6 * (record.cpu.client_user_s + record.cpu.client_system_s)
-            record = in_turns(record, spent / (record.pages or 1))
-        found.append(record)
-    return found
+    place = f"throughput-{slots}"
+    return replaced(records, lambda t: in_turns(t, page_us(t)) if t.point == place else t)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from bench import store
 from bench.launch import RESULTS, ROOT
+from tests.bench import committed
 from tests.bench.synthetic import campaign as records_of
 from tests.bench.synthetic import gathered
 from tests.browsing import barriers, opened
@@ -140,7 +140,7 @@ def test_the_site_has_every_page_and_the_report(built: Path) -> None:
     for name in stage.pages(ROOT):
         page = Path(stage.staged(name)).with_suffix(".html")
         assert (built / page).is_file(), name
-    campaign = store.load(store.trials_file(RESULTS / "reference")).campaign.campaign
+    campaign = committed.records().campaign.campaign
     assert campaign in (built / stage.REFERENCE).read_text()
     assert campaign in (built / "report.html").read_text()
     assert "c10k" in (built / stage.SLIDES).read_text()

@@ -15,6 +15,7 @@ from bench.analysis.analysis import Analysis
 from bench.cards import document as cards_document
 from bench.cli.commands.report import EXTENSIONS
 from bench.launch import RESULTS, ROOT, shown
+from bench.questions import analysis_in
 from bench.report import page
 from bench.talk import slides as talk_slides
 from bench.talk.material import Material
@@ -40,7 +41,7 @@ def build(folder: Path, reference: Path) -> None:
         shutil.rmtree(each, ignore_errors=True)
     cards_document.write(ROOT / "docs" / "cards", rebuild.cards())
     file = store.trials_file(reference)
-    analysis = Analysis.load(file)
+    analysis = analysis_in(file)
     stage.stage(ROOT, pages, analysis.campaign)
     sphinx(pages, folder)
     finish.finish_all(folder)

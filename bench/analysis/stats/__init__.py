@@ -22,8 +22,6 @@ from bench.analysis.stats.comparisons import (
     Pair,
     PairedValues,
     compare_pairs,
-    declare,
-    declared,
     star,
 )
 from bench.analysis.stats.memory import (

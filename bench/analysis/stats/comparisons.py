@@ -8,7 +8,7 @@ other side gets the same comparison with its sides swapped."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from bench.analysis.stats.metrics import PAGES_PER_S, USER_PER_CONNECTION, Metric
 from bench.analysis.stats.noise import aa_noise_floor
@@ -112,28 +112,6 @@ def compare_pairs(
             Comparison(workload_of[point], point, metric, base, label, result, hollow, both)
         )
     return corrected(found)
-
-
-Declares = Callable[[Records, Metric], Iterable[Pair]]
-"""The pairs that questions compare in a campaign by one metric."""
-
-_declares: list[Declares] = []
-
-
-def declare(pairs: Declares) -> None:
-    """Called once, by :mod:`bench.questions`, which this module may not import."""
-    _declares[:] = [pairs]
-
-
-def declared(records: Records, metric: Metric) -> list[Pair]:
-    """What the questions compare.
-
-    A family without them would be corrected for too few comparisons, and its verdicts could
-    contradict the report's. So a program that never imported the questions gets no family at all.
-    """
-    if not _declares:
-        raise RuntimeError("import bench.questions: their pairs belong to every family")
-    return [pair for pairs in _declares for pair in pairs(records, metric)]
 
 
 class Family:

@@ -29,12 +29,12 @@ from rich.console import Console
 from rich.text import Text
 
 from bench import store
-from bench.analysis.analysis import Analysis
 from bench.capacity import model, report
 from bench.capacity.advice import advise
 from bench.capacity.model import MOST_LOAD, Costs, Need
 from bench.cli import DONE, FAILED, options, reference
 from bench.launch import RESULTS, shown
+from bench.questions import analysis_in
 
 DEFAULT: Final = Need()
 MOST: Final = 1e9
@@ -146,7 +146,7 @@ def known(file: Path | None) -> Costs:
     """
     if file is None:
         return reference.carried().costs
-    costs = model.costs(Analysis.load(file))
+    costs = model.costs(analysis_in(file))
     if costs is None:
         raise store.StoreError(
             f"{file.parent}: this campaign compares interpreters, or has no trials; "

@@ -16,9 +16,9 @@ import argparse
 from rich.console import Console
 
 from bench import store
-from bench.analysis.analysis import Analysis
 from bench.cli import DONE, options, reference
 from bench.errors import BenchError
+from bench.questions import analysis_in
 from bench.report import cite, findings
 from bench.text import printable
 
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     if file is None:
         found, source = reference.carried().findings, reference.carried().source
     else:
-        analysis = Analysis.load(file)
+        analysis = analysis_in(file)
         found, source = findings.named(analysis), findings.source(analysis)
     if wanted == ALL:
         print(printable(findings.listed(found.values(), source)))

@@ -16,8 +16,8 @@ from pathlib import Path
 from rich.console import Console
 
 from bench import store
-from bench.analysis.analysis import Analysis
 from bench.cli import DONE, FAILED, options
+from bench.questions import analysis_in
 from bench.report import comparison
 
 
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
     paths = (arguments.a, arguments.b)
-    first, second = (Analysis.load(store.trials_file(path)) for path in paths)
+    first, second = (analysis_in(store.trials_file(path)) for path in paths)
     found = comparison.compare(first, second, force=arguments.force)
     if arguments.json:
         print(json.dumps(asdict(found)))

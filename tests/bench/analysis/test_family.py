@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -15,7 +13,7 @@ from hypothesis import strategies as st
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats.comparisons import Family
-from bench.launch import ROOT
+from bench.questions import analysis_of
 from bench.report.summary import closed_loop
 from bench.store import Records
 from crawlers.registry import MODELS
@@ -78,7 +76,7 @@ def test_a_mirrored_ratio_is_the_ratio_of_the_other_side(values: list[float], fl
 
 
 @pytest.mark.parametrize(
-    "analysed", [lambda: Analysis(made()), committed.analysis], ids=["made", "reference"]
+    "analysed", [lambda: analysis_of(made()), committed.analysis], ids=["made", "reference"]
 )
 def test_every_row_that_is_undecided_says_what_could_have_been_seen(
     analysed: Callable[[], Analysis],
@@ -87,16 +85,3 @@ def test_every_row_that_is_undecided_says_what_could_have_been_seen(
     for row in closed_loop(analysis).texts:
         if row[4] == stats.UNDECIDED:
             assert "nothing could have been seen" in row[5]
-
-
-def test_a_program_that_forgot_the_questions_gets_no_verdict() -> None:
-    """Its family would be too small, and it might call a difference what the report does not."""
-    program = (
-        "from bench.analysis.analysis import Analysis; from bench.analysis import stats;"
-        "from bench import store; from bench.launch import RESULTS;"
-        "Analysis(store.load(RESULTS / 'reference')).family(stats.CPU_PER_1000)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert "import bench.questions" in done.stderr

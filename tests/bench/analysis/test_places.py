@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.questions import page
 from bench.report import charts, summary
 from bench.schema import AnyRecord, TrialRecord
+from tests.bench.altered import altered, replaced
+from tests.bench.sure import sure
 from tests.bench.synthetic import analysed, campaign
 from tests.bench.turned import fetched, in_turns_at
 
@@ -19,30 +23,18 @@ def placed(lines: list[AnyRecord], *, wake: float = 1.0) -> list[AnyRecord]:
 
     Waking the server makes a page of the base so many times as expensive.
     """
-    found: list[AnyRecord] = []
-    for line in lines:
-        if not isinstance(line, TrialRecord):
-            found.append(line)
-            continue
+
+    def both(line: TrialRecord) -> Iterator[TrialRecord]:
         threads = line.backend == "threads"
-        update = {"pinning": SHARED if threads else ONE, "server_polls": not threads}
-        found.append(line.model_copy(update=update))
+        yield altered(line, pinning=SHARED if threads else ONE, server_polls=not threads)
         if line.label == "callbacks" and line.kind == "trial":
-            asleep = line.model_copy(
-                update={
-                    "kind": "companion",
-                    "pinning": ONE,
-                    "params": line.params | {"server": "asleep"},
-                    "server_polls": False,
-                }
-            )
-            assert asleep.cpu is not None
-            cpu = asleep.cpu.model_copy(update={"client_user_s": asleep.cpu.client_user_s * wake})
-            turns = asleep.turns and asleep.turns.model_copy(
-                update={"cpu_s": asleep.turns.cpu_s * wake}
-            )
-            found.append(asleep.model_copy(update={"cpu": cpu, "turns": turns}))
-    return found
+            asleep = {"kind": "companion", "params__server": "asleep", "server_polls": False}
+            woken = {"cpu__client_user_s": sure(line.cpu).client_user_s * wake}
+            if line.turns:
+                woken["turns__cpu_s"] = line.turns.cpu_s * wake
+            yield altered(line, **asleep, **woken, pinning=ONE)
+
+    return replaced(lines, both)
 
 
 def made(**options: object) -> list[AnyRecord]:

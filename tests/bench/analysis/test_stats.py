@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -21,6 +21,7 @@ from bench.schema import AnyRecord, TrialRecord
 from bench.show import cells
 from bench.store import Records
 from tests.bench import synthetic
+from tests.bench.altered import altered, replaced, where
 from tests.bench.sure import sure
 from tests.bench.turned import in_turns
 
@@ -450,18 +451,15 @@ def test_the_floor_names_the_pairs_that_differ_from_themselves_by_more() -> None
 
 def test_the_cost_of_measuring_comes_from_trials_without_any_of_it() -> None:
     """The counter was on in all trials, and its cost was a guess."""
-    lines: list[AnyRecord] = []
-    for line in synthetic.campaign(workloads=("throughput",), samples=30, noise=0.001):
-        if isinstance(line, TrialRecord):
-            if line.point != "throughput-100" or line.label != "callbacks":
-                continue
+
+    def both(line: TrialRecord) -> Iterator[TrialRecord]:
+        if (line.point, line.label) == ("throughput-100", "callbacks"):
             for recorder, us in (("null", 100.0), ("times", 100.9)):
-                params = line.params | {"recorder": recorder}
-                place = {"workload": "cost", "point": "cost-100", "params": params}
-                lines.append(in_turns(line.model_copy(update=place), us + line.block / 100))
-        else:
-            lines.append(line)
-    analysis = synthetic.analysed(lines)
+                at = altered(line, workload="cost", point="cost-100", params__recorder=recorder)
+                yield in_turns(at, us + line.block / 100)
+
+    made = synthetic.campaign(workloads=("throughput",), samples=30, noise=0.001)
+    analysis = synthetic.analysed(replaced(made, both))
     cost = analysis.instrument_cost["cost-100", "callbacks"]
     assert cost.value == pytest.approx(1 / 1.009, abs=1e-4)
     told = summary.method(analysis)
@@ -472,15 +470,10 @@ def test_the_cost_of_measuring_comes_from_trials_without_any_of_it() -> None:
 
 def test_few_counted_rounds_are_a_warning_of_the_summary() -> None:
     """It was on the terminal alone, and gone with it."""
-    lines: list[AnyRecord] = []
-    for line in synthetic.campaign(workloads=("throughput",), samples=30, noise=0.001):
-        if isinstance(line, TrialRecord):
-            turned = in_turns(line, 50.0)
-            counted = 8 if line.block == 2 and line.point == "throughput-100" else 50
-            turns = sure(turned.turns).model_copy(update={"counted": counted})
-            lines.append(turned.model_copy(update={"turns": turns}))
-        else:
-            lines.append(line)
+    made = synthetic.campaign(workloads=("throughput",), samples=30, noise=0.001)
+    turned = replaced(made, lambda t: in_turns(t, 50.0))
+    few = (2, "throughput-100")
+    lines = where(turned, lambda t: (t.block, t.point) == few, turns__counted=8)
     found = [text for text in summary.warnings(synthetic.analysed(lines)) if "rounds" in text]
     assert found == [
         "throughput-100: fewer than 5 rounds of turns counted in 1 of 6 blocks (the fewest 4), "
@@ -528,12 +521,8 @@ def test_a_client_with_several_processors_is_known_by_its_records() -> None:
     lines = synthetic.campaign(workloads=("throughput",), samples=30, noise=0.05)
     alone = synthetic.gathered(lines)
     backend = next(t.backend for t in alone.trials if t.label != t.backend)
-    moved = synthetic.gathered(
-        line.model_copy(update={"pinning": {"client": [0, 1], "server": [0]}})
-        if isinstance(line, TrialRecord) and line.backend == backend
-        else line
-        for line in lines
-    )
+    wide = {"client": [0, 1], "server": [0]}
+    moved = synthetic.gathered(where(lines, lambda t: t.backend == backend, pinning=wide))
     assert stats.aa_noise_floor(alone).pairs == 4
     floor = stats.aa_noise_floor(moved)
     assert (floor.pairs, floor.log, len(floor.own)) == (0, None, 4)

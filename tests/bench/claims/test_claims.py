@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from bench import schema, store
 from bench.__main__ import main
-from bench.analysis.analysis import Analysis
 from bench.analysis.stats import METRICS
 from bench.claims import ledger, measure
 from bench.claims.experiments import EXPERIMENTS
@@ -36,6 +35,7 @@ from bench.claims.verdict import (
 from bench.filesystem import FileError
 from bench.launch import ROOT
 from bench.plan.profiles import profile
+from bench.questions import analysis_of
 from crawlers.chapter import STEPS
 from tests.bench import committed
 from tests.bench.synthetic import analysed, campaign, kept, measured
@@ -249,7 +249,7 @@ def test_the_command_writes_its_page_from_records_alone(
 
 def test_a_campaign_shows_only_claims_that_something_was_measured_for(tmp_path: Path) -> None:
     folder = save(tmp_path / "a", made(), measured({"awaiting.task_turns": [2.0]}))
-    analysis = Analysis(store.load(folder))
+    analysis = analysis_of(store.load(folder))
     found = {verdict.claim.name: verdict for verdict in of_campaign(analysis, folder)}
     assert [one.phrase for one in found["await-task"].judged] == ["reproduced here"]
     assert "thread-50k" in found

@@ -23,6 +23,7 @@ from bench.run import runner
 from bench.schema import AnyRecord, CampaignRecord, EndRecord, PointPlan, TrialRecord
 from crawlers.backend import Backend
 from crawlers.catalogue import OURS
+from tests.bench.altered import altered, where
 from tests.bench.synthetic import campaign
 from tests.programs import python
 from tools import rebuild
@@ -126,12 +127,8 @@ def campaigns(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("campaigns")
     how: dict[str, Any] = {"noise": 0.01, "drift": 0.0, "workloads": ["throughput"]}
     one = campaign(blocks=6, **how)
-    slower = [
-        record.model_copy(update={"pages_per_s": record.pages_per_s * 0.7})
-        if isinstance(record, TrialRecord) and record.pages_per_s and record.label == "threads"
-        else record
-        for record in one
-    ]
+    slowed = {"pages_per_s": lambda t: t.pages_per_s and t.pages_per_s * 0.7}
+    slower = where(one, lambda t: t.label == "threads", **slowed)
     made = {
         "one": one,
         "again": campaign(blocks=6, **how, seed=2),
@@ -252,15 +249,10 @@ def test_check_names_every_fault(tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_a_few_failed_trials_are_noted_and_many_are_a_fault(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], failed: int, code: int
 ) -> None:
-    records: list[AnyRecord] = []
-    for record in campaign(blocks=8, samples=10, workloads=["throughput", "waiting"]):
-        if isinstance(record, TrialRecord) and record.trial <= failed:
-            record = record.model_copy(update={"status": "failed", "reason": "no luck"})
-        elif isinstance(record, CampaignRecord):
-            plan = PointPlan(point="p", workload="w", blocks=320, labels=["x"], params={})
-            record = record.model_copy(update={"plan": [plan]})
-        records.append(record)
-    folder = save(tmp_path / "a", records)
+    head, *lines = campaign(blocks=8, samples=10, workloads=["throughput", "waiting"])
+    plan = PointPlan(point="p", workload="w", blocks=320, labels=["x"], params={})
+    lines = where(lines, lambda t: t.trial <= failed, status="failed", reason="no luck")
+    folder = save(tmp_path / "a", [altered(head, plan=[plan]), *lines])
     (folder / "charts").mkdir()
     (folder / "charts" / "one.svg").write_text("<?xml")
     for name in ("report.html", "summary.md", "citation.bib"):

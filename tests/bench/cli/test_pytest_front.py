@@ -23,6 +23,7 @@ from bench.machine.environment import pytest_benchmark_generate_machine_info
 from tests.bench import small
 from tests.bench.sure import sure
 from tests.bench.synthetic import analysed, campaign
+from tests.programs import python
 
 
 @given(st.lists(st.floats(1e-9, 1e4), min_size=1, max_size=30))
@@ -126,13 +127,7 @@ def test_pytest_benchmark_compares_what_was_saved(run: tuple[Path, Path, str]) -
     _, saved, _ = run
     again = saved.with_name("again.json")
     again.write_bytes(saved.read_bytes())
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest_benchmark", "compare", str(saved), str(again)],
-        capture_output=True,
-        text=True,
-        cwd=saved.parent,
-        timeout=300,
-    )
+    done = python("-m", "pytest_benchmark", "compare", str(saved), str(again), cwd=saved.parent)
     assert done.returncode == 0, done.stderr
     assert "test_trials[throughput-callbacks-100]" in done.stdout
 

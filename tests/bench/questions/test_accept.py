@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from bench.questions import accept
-from bench.schema import AnyRecord, TrialRecord
+from bench.schema import AnyRecord
 from bench.show.figures import Bars
+from tests.bench.altered import where
 from tests.bench.costed import US, costed
 from tests.bench.sure import sure
 from tests.bench.synthetic import MODELS, analysed
@@ -20,17 +21,12 @@ def accepted() -> list[AnyRecord]:
     def us(label: str, key: str) -> float:
         return US[label] + OPENING_US * (key == "all")
 
-    return [
-        line.model_copy(
-            update={
-                "block": line.block + 5 * (line.point == "serve-100"),
-                "limiter": "client" if line.label == "callbacks" else "server",
-            }
-        )
-        if isinstance(line, TrialRecord)
-        else line
-        for line in costed(accept.COLUMNS, us, blocks=5)
-    ]
+    return where(
+        costed(accept.COLUMNS, us, blocks=5),
+        bool,
+        block=lambda t: t.block + 5 * (t.point == "serve-100"),
+        limiter=lambda t: "client" if t.label == "callbacks" else "server",
+    )
 
 
 def test_a_connection_costs_what_a_kept_one_saves() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 
 import numpy as np
@@ -14,6 +14,7 @@ from bench.questions.crossover import DEFAULT, LONG, Crossing, Crossover
 from bench.questions.question import Answer, Headline
 from bench.schema import AnyRecord, TrialRecord
 from bench.show.figures import Lines
+from tests.bench.altered import altered, replaced
 from tests.bench.sure import sure
 from tests.bench.synthetic import analysed, campaign
 
@@ -26,31 +27,21 @@ def made(rates: Rates, blocks: int = 6) -> list[AnyRecord]:
     """A campaign with one point of crossover for each pair of slots and delay."""
     rng = np.random.default_rng(3)
 
-    def moved(line: TrialRecord, slots: int, delay: int, rate: float) -> TrialRecord:
-        delays = {"slots": slots, "delay": f"fixed:{delay}" if delay else "none"}
-        return line.model_copy(
-            update={
-                "workload": "crossover",
-                "point": f"crossover-{slots}x{delay}ms",
-                "params": {**line.params, **delays},
-                "pages_per_s": rate * math.exp(rng.normal(0, 0.01)),
-            }
-        )
+    def moved(line: TrialRecord) -> Iterator[TrialRecord]:
+        others = dict.fromkeys(("callbacks", "async_await"), 10_000.0)
+        for (slots, delay), found in rates.items() if line.point == "throughput-100" else ():
+            if rate := {**others, **found}.get(line.label):
+                yield altered(
+                    line,
+                    workload="crossover",
+                    point=f"crossover-{slots}x{delay}ms",
+                    params__slots=slots,
+                    params__delay=f"fixed:{delay}" if delay else "none",
+                    pages_per_s=rate * math.exp(rng.normal(0, 0.01)),
+                )
 
-    lines: list[AnyRecord] = []
-    for line in campaign(
-        backends=NAMES, base="callbacks", blocks=blocks, samples=1200, workloads=("throughput",)
-    ):
-        if not isinstance(line, TrialRecord):
-            lines.append(line)
-        elif line.point == "throughput-100":
-            others = dict.fromkeys(("callbacks", "async_await"), 10_000.0)
-            lines += [
-                moved(line, *place, rate)
-                for place, found in rates.items()
-                if (rate := {**others, **found}.get(line.label))
-            ]
-    return lines
+    whole = {"base": "callbacks", "samples": 1200, "workloads": ("throughput",)}
+    return replaced(campaign(backends=NAMES, blocks=blocks, **whole), moved)  # type: ignore[arg-type]
 
 
 FALLING: Rates = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pytest
 
@@ -12,35 +12,30 @@ from bench.report.charts import story
 from bench.schema import AnyRecord, TrialRecord
 from bench.show.figures import Bars, Figure
 from bench.text import KIB
+from tests.bench.altered import altered, replaced, where
 from tests.bench.sure import sure
 from tests.bench.synthetic import KNOWN, MODELS, analysed, campaign
 
 
 def holding(**options: object) -> list[AnyRecord]:
     """A campaign whose crawlers at the barrier are servers, on plain HTTP and over TLS."""
-    found: list[AnyRecord] = []
-    for line in campaign(workloads=("c10k",), **options):  # type: ignore[arg-type]
-        if not isinstance(line, TrialRecord):
-            found.append(line)
-            continue
+
+    def both(line: TrialRecord) -> Iterator[TrialRecord]:
         for workload in ("hold", "tls-hold"):
-            at = {
-                "workload": workload,
-                "point": line.point.replace("c10k", workload),
-                "params": {**line.params, "role": "server"},
-            }
-            found.append(line.model_copy(update=at))
-    return found
+            point = line.point.replace("c10k", workload)
+            yield altered(line, workload=workload, point=point, params__role="server")
+
+    return replaced(campaign(workloads=("c10k",), **options), both)  # type: ignore[arg-type]
 
 
 def failed(records: list[AnyRecord], workload: str, label: str = "") -> list[AnyRecord]:
     """The same, in which the trials of a workload have failed."""
-    return [
-        line.model_copy(update={"status": "failed", "reason": "it ended"})
-        if isinstance(line, TrialRecord) and line.workload == workload and label in line.label
-        else line
-        for line in records
-    ]
+    return where(
+        records,
+        lambda t: t.workload == workload and label in t.label,
+        status="failed",
+        reason="it ended",
+    )
 
 
 def test_what_has_failed_is_not_drawn() -> None:
@@ -91,13 +86,8 @@ def test_what_servers_hold_is_not_what_crawlers_hold() -> None:
 
 def test_a_user_sees_the_servers_own_memory() -> None:
     """Who cannot read slabinfo has no total, and a headline that says so."""
-    lines = holding(blocks=5)
-    for number, line in enumerate(lines):
-        if isinstance(line, TrialRecord) and line.memory:
-            held = line.memory.held.model_copy(update={"kernel_socket_bytes": None})
-            lines[number] = line.model_copy(
-                update={"memory": line.memory.model_copy(update={"held": held})}
-            )
+    unread = {"memory__held__kernel_socket_bytes": None}
+    lines = where(holding(blocks=5), lambda t: t.memory, **unread)
     answer = hold.answer(analysed(lines))
     assert answer
     assert answer.headline
@@ -109,12 +99,8 @@ def test_a_user_sees_the_servers_own_memory() -> None:
 @pytest.mark.parametrize("names", [MODELS, ("waitress", "hypercorn", "granian", "uvicorn")])
 def test_a_chart_has_servers_whichever_were_measured(names: Sequence[str]) -> None:
     called = dict(zip(MODELS, names, strict=True))
-    renamed = [
-        line.model_copy(update={"label": called[line.label], "backend": called[line.label]})
-        if isinstance(line, TrialRecord) and line.label in called
-        else line
-        for line in holding(blocks=2)
-    ]
+    as_called = dict.fromkeys(("label", "backend"), lambda t: called[t.label])
+    renamed = where(holding(blocks=2), lambda t: t.label in called, **as_called)
     (figure,) = (f for f in _figures(renamed) if f.name == hold.NAME)
     assert isinstance(figure.data, Bars)
     assert set(figure.data.panels[0].rows) == set(names)

@@ -12,7 +12,7 @@ from rich.console import Console
 from bench.analysis import stats, wording
 from bench.analysis.analysis import Analysis
 from bench.plan.labels import Label
-from bench.questions import answers, interpreters
+from bench.questions import analysis_of, answers, interpreters
 from bench.questions.interpreters import Releases
 from bench.questions.question import Answer
 from bench.report import summary
@@ -95,7 +95,7 @@ def test_differing_builds_are_warned_of() -> None:
     assert wording.differing_builds(built[:2]) is None
     warned = sure(wording.differing_builds(built))
     assert "GCC 12.2.0, -O2, no PGO" in warned
-    assert warned in summary.warnings(Analysis(with_interpreters(built)))
+    assert warned in summary.warnings(analysis_of(with_interpreters(built)))
 
 
 def test_without_bases_of_their_own_all_have_the_campaigns() -> None:

@@ -15,6 +15,7 @@ from bench.schema import AnyRecord, TrialRecord
 from bench.show.figures import Bars, Figure, Lines, Stack
 from bench.show.table import text_of
 from bench.text import KIB, MIB
+from tests.bench.altered import altered, replaced
 from tests.bench.encrypted import ADDED, COUNTS, OPENSSL_KIB, encrypted
 from tests.bench.sure import sure
 from tests.bench.synthetic import KNOWN, MODELS, analysed, campaign, gathered
@@ -88,15 +89,15 @@ def test_table_and_figures_have_the_numbers_of_the_records() -> None:
 
 def changed(what: str, held: Any, **more: Any) -> list[AnyRecord]:
     """The campaign, with another value for a part of the memory of threads, by connection."""
-    found: list[AnyRecord] = []
-    for line in HELD:
-        if isinstance(line, TrialRecord) and line.memory and line.label == "threads":
-            value = held and held * line.memory.connections
-            parts = line.memory.held.model_copy(update={what: value})
-            memory_ = line.memory.model_copy(update={"held": parts, **more})
-            line = line.model_copy(update={"memory": memory_})
-        found.append(line)
-    return found
+
+    def other(line: TrialRecord) -> TrialRecord:
+        if not line.memory or line.label != "threads":
+            return line
+        value = held and held * line.memory.connections
+        values = {f"memory__{name}": value_ for name, value_ in more.items()}
+        return altered(line, **values, **{f"memory__held__{what}": value})
+
+    return replaced(HELD, other)
 
 
 def test_memory_that_was_calculated_is_hatched() -> None:
@@ -127,14 +128,13 @@ def test_a_part_that_was_not_read_is_missing_and_makes_no_total() -> None:
 def for_users(lines: list[AnyRecord], **of_callbacks: int) -> list[AnyRecord]:
     """The records as a user has them, who cannot read slabinfo."""
     lacks: dict[str, int | None] = {"kernel_socket_bytes": None, "kernel_other_bytes": None}
-    found: list[AnyRecord] = []
-    for line in lines:
-        if isinstance(line, TrialRecord) and line.memory:
-            more = of_callbacks if line.label == "callbacks" else {}
-            held = line.memory.held.model_copy(update=lacks | more)
-            line = line.model_copy(update={"memory": line.memory.model_copy(update={"held": held})})
-        found.append(line)
-    return found
+
+    def less(line: TrialRecord) -> TrialRecord:
+        parts = lacks | (of_callbacks if line.label == "callbacks" else {})
+        seen = {f"memory__held__{name}": value for name, value in parts.items()}
+        return altered(line, **seen) if line.memory else line
+
+    return replaced(lines, less)
 
 
 def test_no_ratio_is_formed_to_a_connection_that_takes_nothing() -> None:

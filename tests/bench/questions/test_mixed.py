@@ -15,10 +15,10 @@ from bench.capacity.model import waiting_s
 from bench.questions import mixed
 from bench.questions.mixed import HALF, MEAN, TAIL, THEORY, WORK, key
 from bench.questions.question import Answer, of_models
-from bench.schema import TrialRecord
 from bench.show.measured import Measured
 from crawlers.registry import MODELS
 from tests.bench import committed
+from tests.bench.altered import where
 from tests.bench.sure import sure
 from tests.bench.synthetic import analysed
 from tests.bench.worked import worked
@@ -89,13 +89,8 @@ def test_chart_and_table_have_every_amount_of_work() -> None:
 
 def test_work_that_took_longer_than_asked_is_in_the_table_alone() -> None:
     """It took 15.3 ms, so the processor was busy for 76 % and not 50, and pages took 25 ms."""
-    lines = [
-        line.model_copy(update={"work": line.work.model_copy(update={"cpu_ms": cpu_ms})})
-        if isinstance(line, TrialRecord) and line.work
-        else line
-        for line in worked(blocks=5)
-        for cpu_ms in [15.3 if line.kind == "trial" and line.block < 2 else 10.9]
-    ]
+    took = {"work__cpu_ms": lambda t: 15.3 if t.block < 2 else 10.9}
+    lines = where(worked(blocks=5), lambda t: t.work, **took)
     found = sure(mixed.answer(analysed(lines)))
     assert sure(found.headline).behind == "no interval"
     assert "in 3 trials each" in sure(found.headline).text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pytest
 
@@ -13,6 +13,7 @@ from bench.questions.page import BARE, STRIPPED
 from bench.schema import AnyRecord, TrialRecord
 from bench.show.figures import Bars, Stack
 from bench.show.rules import contradiction
+from tests.bench.altered import altered, replaced
 from tests.bench.sure import sure
 from tests.bench.synthetic import MODELS, analysed, campaign, rungs
 from tests.bench.turned import control, in_turns
@@ -42,18 +43,17 @@ def split(
         ladder=ladder,
         **options,  # type: ignore[arg-type]
     )
-    found: list[AnyRecord] = []
     controls: set[int] = set()
-    for line in lines:
-        if not isinstance(line, TrialRecord) or line.point != "throughput-100":
-            found.append(line)
-            continue
+
+    def taken(line: TrialRecord) -> Iterator[TrialRecord]:
         slow = 1 + line.block / 10
-        found.append(in_turns(line, COSTS.get(line.backend, 40.0) * slow))
-        if line.block not in controls:
+        here = line.point == "throughput-100"
+        yield in_turns(line, COSTS.get(line.backend, 40.0) * slow) if here else line
+        if here and line.block not in controls:
             controls.add(line.block)
-            found += [control(line, name, us * slow) for name, us in US.items()]
-    return found
+            yield from (control(line, name, us * slow) for name, us in US.items())
+
+    return replaced(lines, taken)
 
 
 def without(analysis: Analysis, **update: object) -> Analysis:
@@ -113,17 +113,13 @@ def test_a_bar_ends_at_what_was_measured_and_says_what_cannot_be_separated() -> 
 
 def test_the_headline_of_the_chart_names_only_what_it_draws() -> None:
     """Threads share the server's processor, so the server sleeps, and they have no bar."""
-    found: list[AnyRecord] = []
-    for line in split(base="callbacks"):
-        if not isinstance(line, TrialRecord):
-            found.append(line)
-            continue
-        awake, asleep = ({"server_polls": polls} for polls in (True, False))
-        found.append(line.model_copy(update=asleep if line.label == "threads" else awake))
+
+    def both(line: TrialRecord) -> Iterator[TrialRecord]:
+        yield altered(line, server_polls=line.label != "threads")
         if line.label == "callbacks" and line.point == "throughput-100":
-            as_companion = {"kind": "companion", "params": {**line.params, "server": "asleep"}}
-            found.append(line.model_copy(update=asleep | as_companion))
-    answer = sure(page.answer(analysed(found)))
+            yield altered(line, server_polls=False, kind="companion", params__server="asleep")
+
+    answer = sure(page.answer(analysed(replaced(split(base="callbacks"), both))))
     assert sure(answer.headline).text.startswith("Threads")
     assert [figure.name for figure in answer.figures] == ["page", "cpu"]
     for figure in answer.figures:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from bench.questions import processors
 from bench.questions.question import Answer
 from bench.schema import AnyRecord, CampaignRecord, Interpreter, TrialRecord
 from bench.show.figures import Bars
+from tests.bench.altered import altered, replaced, where
 from tests.bench.sure import sure
 from tests.bench.synthetic import MODELS, analysed, campaign, rungs
 
@@ -43,42 +44,24 @@ def made(
 
     ``rates`` is by the point's place of the server for ``processes``; the models keep theirs.
     """
-    lines: list[AnyRecord] = []
     rng = np.random.default_rng(3)
-    for line in campaign(
-        backends=backends,
-        base="callbacks",
-        blocks=blocks,
-        samples=20,
-        workloads=("throughput",),
-        ladder=rungs(backends),
-        **options,
-    ):
-        if not isinstance(line, TrialRecord):
-            lines.append(line)
-            continue
-        if line.point != "throughput-100":
-            continue
-        for how, (client, server) in places.items():
-            rate = {"processes": rates[how]}.get(line.label, 20_000.0)
-            rate *= math.exp(rng.normal(0, 0.01))
-            wide = line.label == "processes"
-            lines.append(
-                line.model_copy(
-                    update={
-                        "workload": "processors",
-                        "point": f"processors-{how}",
-                        "params": {**line.params, "processors": how.lstrip("124")},
-                        "pages_per_s": rate,
-                        "pinning": {
-                            "client": client if wide else [1],
-                            "server": server if wide else [0],
-                            "reason": None,
-                        },
-                    }
-                )
+
+    def moved(line: TrialRecord) -> Iterator[TrialRecord]:
+        wide = line.label == "processes"
+        for how, place in places.items() if line.point == "throughput-100" else ():
+            client, server = place if wide else ([1], [0])
+            yield altered(
+                line,
+                workload="processors",
+                point=f"processors-{how}",
+                params__processors=how.lstrip("124"),
+                pages_per_s=(rates[how] if wide else 20_000.0) * math.exp(rng.normal(0, 0.01)),
+                pinning={"client": client, "server": server, "reason": None},
             )
-    return lines
+
+    options |= {"base": "callbacks", "samples": 20, "workloads": ("throughput",)}
+    lines = campaign(backends=backends, blocks=blocks, ladder=rungs(backends), **options)
+    return replaced(lines, moved)
 
 
 def widened(*, backends: Sequence[str] = NAMES, blocks: int = 5, **options: Any) -> list[AnyRecord]:
@@ -199,12 +182,8 @@ def test_with_one_number_of_processors_there_are_bars() -> None:
 
 
 def test_where_the_server_was_the_limit_the_bar_is_hollow() -> None:
-    lines = [
-        line.model_copy(update={"limiter": "server" if line.point.endswith("-apart") else "client"})
-        if isinstance(line, TrialRecord)
-        else line
-        for line in made(SLOWER, EIGHT)
-    ]
+    limited = {"limiter": lambda t: "server" if t.point.endswith("-apart") else "client"}
+    lines = where(made(SLOWER, EIGHT), bool, **limited)
     (figure,) = answered(analysed(lines)).figures
     assert isinstance(figure.data, Bars)
     assert [set(panel.hollow) for panel in figure.data.panels] == [{"processes"}, set()]

@@ -20,7 +20,17 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import MIN_BLOCKS
 from bench.cli.commands.list import question as listed
 from bench.plan import profiles
-from bench.questions import QUESTIONS, STORY, accept, answers, churn, headers, pairs, serve
+from bench.questions import (
+    QUESTIONS,
+    STORY,
+    accept,
+    analysis_of,
+    answers,
+    churn,
+    headers,
+    pairs,
+    serve,
+)
 from bench.questions.question import (
     Answer,
     Headline,
@@ -106,7 +116,7 @@ HOW_MANY = re.compile(r"\b(one trial|[135] (trials?|blocks?)|\d+ runs?|\d+ indep
 @cache
 def campaign_of(name: str, blocks: int) -> Analysis:
     """Its analysis, which keeps what was once calculated; several tests of a question share it."""
-    return Analysis(gathered(MEASURED[name](backends=BACKENDS, blocks=blocks)))
+    return analysis_of(gathered(MEASURED[name](backends=BACKENDS, blocks=blocks)))
 
 
 def named(question: Question) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from bench.questions import serve
-from bench.schema import AnyRecord, TrialRecord
+from bench.schema import AnyRecord
+from tests.bench.altered import where
 from tests.bench.costed import US, costed
 from tests.bench.sure import sure
 from tests.bench.synthetic import MODELS, analysed
@@ -13,12 +14,8 @@ from tests.bench.synthetic import MODELS, analysed
 
 def loaded(label: str = "", point: str = "", **update: Any) -> list[AnyRecord]:
     """A campaign of servers under load, in which something is different for one of them."""
-    return [
-        line.model_copy(update=update)
-        if isinstance(line, TrialRecord) and line.label == label and point in ("", line.point)
-        else line
-        for line in costed(serve.COLUMNS, lambda name, key: US[name] + len(key), blocks=5)
-    ]
+    lines = costed(serve.COLUMNS, lambda name, key: US[name] + len(key), blocks=5)
+    return where(lines, lambda t: t.label == label and point in ("", t.point), **update)
 
 
 def test_without_the_floor_nothing_is_compared_with_it() -> None:

@@ -12,6 +12,8 @@ from bench.questions.timeouts import ADDED, SUFFIX, WAYS, WITHOUT
 from bench.schema import AnyRecord, TrialRecord
 from crawlers import registry
 from crawlers.registry import MODELS
+from tests.bench.altered import altered, replaced
+from tests.bench.mapped import slower
 from tests.bench.sure import sure
 from tests.bench.synthetic import analysed, campaign, rungs
 
@@ -40,27 +42,16 @@ def limited(
     )
     trials = [one for one in records if isinstance(one, TrialRecord)]
     plain = {(one.point, one.block, one.label): one for one in trials}
-    return [
-        timed(one, plain[one.point, one.block, against[one.label]], more[against[one.label]])
-        if isinstance(one, TrialRecord) and one.label in against
-        else one
-        for one in records
-    ]
 
+    def timed(trial: TrialRecord) -> TrialRecord:
+        """With the processor time of the plain one, and so much more."""
+        if (name := against.get(trial.label)) is None:
+            return trial
+        same = plain[trial.point, trial.block, name]
+        like = altered(trial, pages=same.pages, statuses=same.statuses, turns=None)
+        return slower(like, same, more[name] * (1 + 0.001 * (-1) ** trial.block))
 
-def timed(trial: TrialRecord, plain: TrialRecord, more: float) -> TrialRecord:
-    """The trial with the processor time of the plain one, and so much more."""
-    assert plain.cpu is not None
-    factor = more * (1 + 0.001 * (-1) ** trial.block)
-    cpu = plain.cpu.model_copy(
-        update={
-            "client_user_s": factor * plain.cpu.client_user_s,
-            "client_system_s": factor * plain.cpu.client_system_s,
-        }
-    )
-    return trial.model_copy(
-        update={"cpu": cpu, "pages": plain.pages, "statuses": plain.statuses, "turns": None}
-    )
+    return replaced(records, timed)
 
 
 def test_the_price_is_the_paired_difference_in_microseconds() -> None:

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from bench.analysis import stats
-from bench.analysis.analysis import Analysis
-from bench.questions import variants
+from bench.questions import analysis_of, variants
 from bench.questions.question import Answer
 from bench.report.tables import section
 from bench.show.figures import Bars
@@ -35,12 +34,12 @@ def made(**changes: Any) -> Records:
 
 
 def compared(records: Records) -> variants.Variants:
-    found = sure(variants.variants(Analysis(records)))
+    found = sure(variants.variants(analysis_of(records)))
     return found
 
 
 def answered(records: Records) -> Answer:
-    found = sure(variants.answer(Analysis(records)))
+    found = sure(variants.answer(analysis_of(records)))
     return found
 
 
@@ -61,7 +60,7 @@ def test_each_variant_is_compared_with_its_baseline() -> None:
 
 def test_variants_and_the_table_agree() -> None:
     """One family: the same pair has the same verdict wherever it is shown."""
-    analysis = Analysis(made(base="callbacks"))
+    analysis = analysis_of(made(base="callbacks"))
     found = sure(variants.variants(analysis))
     table = {(c.point, c.label): c.ratio for c in analysis.compare(stats.CPU_PER_1000)}
     (same,) = (c for c in found.cpu.values() if c.base == "callbacks")
@@ -127,7 +126,7 @@ def test_nothing_is_claimed() -> None:
 
 def test_an_old_campaign_has_no_variants() -> None:
     for records in (made(ladder=()), replace(made(), trials=[])):
-        assert variants.answer(Analysis(records)) is None
+        assert variants.answer(analysis_of(records)) is None
 
 
 def test_the_table_lists_every_variant_and_what_did_not_run() -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bench.questions import waiting
 from bench.questions.question import Headline
-from bench.schema import AnyRecord, TrialRecord
+from bench.schema import AnyRecord
 from bench.show.figures import Lines
+from tests.bench.altered import where
 from tests.bench.sure import sure
 from tests.bench.synthetic import analysed, campaign
 
@@ -14,14 +15,9 @@ def slow_threads(*, slow: float = 0.4, blocks: int = 6) -> list[AnyRecord]:
     """A campaign in which only threads at 1,000 slots fetch fewer pages from a slow server."""
     options = {"workloads": ("waiting",), "base": "callbacks", "effects": False, "noise": 0.01}
     lines = campaign(blocks=blocks, samples=20, **options)  # type: ignore[arg-type]
-    return [
-        line.model_copy(update={"pages_per_s": line.pages_per_s * slow})
-        if isinstance(line, TrialRecord)
-        and line.pages_per_s
-        and (line.point, line.label) == ("waiting-1000", "threads")
-        else line
-        for line in lines
-    ]
+    here = ("waiting-1000", "threads")
+    slowed = {"pages_per_s": lambda t: t.pages_per_s * slow}
+    return where(lines, lambda t: (t.point, t.label) == here, **slowed)
 
 
 def headline(lines: list[AnyRecord]) -> Headline:

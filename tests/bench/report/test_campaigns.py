@@ -10,11 +10,11 @@ import pytest
 from bench import store
 from bench.__main__ import main
 from bench.analysis import stats
-from bench.analysis.analysis import Analysis
 from bench.analysis.stats.campaigns import Combined
 from bench.cli import DONE, USAGE
 from bench.machine import environment as machine
 from bench.machine import procfs
+from bench.questions import analysis_in
 from bench.questions.question import Headline
 from bench.report import campaigns, findings
 from bench.report.campaigns import Groups, Quantity, ends
@@ -119,7 +119,7 @@ def test_a_reader_sees_where_the_published_campaigns_have_the_number(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     carry(monkeypatch, groups)
-    mine = Analysis.load(folders[0])
+    mine = analysis_in(folders[0])
     said = findings.named(mine)["page"]
     assert said.startswith("**Threads need 2.2 times as much processor time per crawled 2 KB page")
     assert re.search(r"95 % interval of 5 blocks; .* µs; published: 1\.", said)
@@ -133,7 +133,7 @@ def test_another_interpreter_is_named_and_nothing_is_said_of_what_nobody_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     carry(monkeypatch, campaigns.combine([made(tmp_path, 1, "CPython 3.15.2")]))
-    mine = Analysis.load(made(tmp_path, 2))
+    mine = analysis_in(made(tmp_path, 2))
     assert "; 1 campaign on CPython 3.15: " in findings.named(mine)["page"]
     assert "campaign" not in findings.over([mine])["page"]
     carry(monkeypatch, Groups(groups=[]))
@@ -143,7 +143,7 @@ def test_another_interpreter_is_named_and_nothing_is_said_of_what_nobody_has(
 def test_documents_quote_the_combined_number_and_no_ratio_on_either_side_of_1(
     folders: list[Path], groups: Groups, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mine, group = Analysis.load(folders[0]), groups.groups[0]
+    mine, group = analysis_in(folders[0]), groups.groups[0]
     carry(monkeypatch, groups)
     said = findings.over([mine])["page"]
     assert said.startswith("**Threads need 2.6 times as much")

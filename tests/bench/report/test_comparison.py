@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import bench.questions  # noqa: F401 it declares what is compared
 from bench import store
 from bench.analysis import stats
-from bench.analysis.analysis import Analysis
+from bench.questions import analysis_of
 from bench.report import comparison
 from bench.report.comparison import INCOMPLETE, LOST, CompareError, MachineComparison
 from bench.schema import CampaignRecord, PointPlan, TrialRecord
@@ -40,7 +39,7 @@ def records(
 
 
 def compared(a: Records, b: Records, *, force: bool = False) -> MachineComparison:
-    return comparison.compare(Analysis(a), Analysis(b), force=force)
+    return comparison.compare(analysis_of(a), analysis_of(b), force=force)
 
 
 def worse(found: MachineComparison) -> set[str]:
@@ -198,8 +197,8 @@ def test_a_backend_that_lost_all_its_trials_fails() -> None:
 
 
 def test_each_contributed_campaign_has_a_row_of_pairs() -> None:
-    ours = Analysis(records(seed=1))
-    theirs = Analysis(records({"threads": 9.0}, seed=2, cpu_model="Another CPU"))
+    ours = analysis_of(records(seed=1))
+    theirs = analysis_of(records({"threads": 9.0}, seed=2, cpu_model="Another CPU"))
     *_, row, _, about = comparison.confirmed(ours, [theirs]).splitlines()
     found = [
         verdict

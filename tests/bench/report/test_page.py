@@ -16,11 +16,11 @@ import pytest
 from markupsafe import escape
 
 from bench import store
-from bench.analysis.analysis import Analysis
 from bench.claims import ledger, verdict
 from bench.claims import measure as experiments
 from bench.claims.ledger import CLAIMS
 from bench.palette import dark_of
+from bench.questions import analysis_of
 from bench.report import charts, cite, export, files, page, summary
 from bench.store import Records
 from tests.bench import committed
@@ -48,7 +48,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         whole = charts.story
         patch.setattr(charts, "story", lambda analysis: {n: whole(analysis)[n] for n in DRAWN})
-        page.build(Analysis(store.load(file)), folder, file, [CLAIMS])
+        page.build(analysis_of(store.load(file)), folder, file, [CLAIMS])
     return folder
 
 
@@ -117,7 +117,7 @@ def test_what_the_page_offers_for_download_is_what_the_records_give(folder: Path
     }
     assert held == {
         "trials.csv.gz": export.to_csv(records),
-        "summary.json.gz": page.summary_json(Analysis(records)),
+        "summary.json.gz": page.summary_json(analysis_of(records)),
     }
 
 
@@ -157,7 +157,7 @@ def test_a_campaign_without_trials_enough_has_a_page_too(tmp_path: Path) -> None
 
 def test_the_page_has_every_table_of_the_summary(folder: Path) -> None:
     text = (folder / files.PAGE).read_text()
-    tables = summary.tables(Analysis(store.load(folder)))
+    tables = summary.tables(analysis_of(store.load(folder)))
     assert len(tables) == 5
     for table in tables:
         start = text.index(f"<caption>{escape(table.caption)}</caption>")
@@ -172,7 +172,7 @@ def test_the_page_has_every_table_of_the_summary(folder: Path) -> None:
 def test_the_page_shows_the_verdict_on_every_claim_that_was_tested(folder: Path) -> None:
     text = (folder / files.PAGE).read_text()
     section = unescape(text[text.index('<span id="claims">') : text.index('id="environment"')])
-    found = verdict.of_campaign(Analysis(store.load(folder)), folder)
+    found = verdict.of_campaign(analysis_of(store.load(folder)), folder)
     assert {"thread-50k", "await-task"} <= {each.claim.name for each in found}
     for each in found:
         claim = each.claim
@@ -184,7 +184,7 @@ def test_the_page_shows_the_verdict_on_every_claim_that_was_tested(folder: Path)
 
 def test_the_short_answer_is_yes_or_says_why_not(folder: Path) -> None:
     records = store.load(folder)
-    found = page.trusted(Analysis(records))
+    found = page.trusted(analysis_of(records))
     assert found.yes
     assert re.match(r"[\d,]+ of [\d,]+ trials count", found.why)
     assert '<p class="verdict yes"><strong>Yes:</strong>' in (folder / files.PAGE).read_text()
@@ -192,7 +192,7 @@ def test_the_short_answer_is_yes_or_says_why_not(folder: Path) -> None:
         trial.model_copy(update={"status": "void", "reason": "x"} if trial.trial % 2 else {})
         for trial in records.trials
     ]
-    found = page.trusted(Analysis(Records(records.campaign, half)))
+    found = page.trusted(analysis_of(Records(records.campaign, half)))
     assert not found.yes
     assert "not measured to its end and" in found.why
     assert re.search(r"\d+ of [\d,]+ trials do not count", found.why)
@@ -216,7 +216,8 @@ def test_names_cannot_break_out_of_the_page(folder: Path, tmp_path: Path) -> Non
         for trial in records.trials[:3]
     ]
     head = records.campaign.model_copy(update={"campaign": HOSTILE, "base": HOSTILE})
-    text = page.page(Analysis(Records(head, trials + records.trials[3:])), [], tmp_path, "0" * 64)
+    analysis = analysis_of(Records(head, trials + records.trials[3:]))
+    text = page.page(analysis, [], tmp_path, "0" * 64)
     assert "<img" not in text
     assert text.count("</script>") == 1
     assert "&lt;img src=x onerror" in text

@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 
 from bench.analysis.analysis import Analysis
+from bench.questions import analysis_of
 from bench.report import summary
 from bench.report.tables import section
 from bench.schema import ResumeRecord
@@ -29,7 +30,7 @@ def made(**kwargs: Any) -> Analysis:
 def changed(analysis: Analysis, **update: Any) -> Analysis:
     """The same campaign with something else in every trial."""
     trials = [trial.model_copy(update=update) for trial in analysis.records.trials]
-    return Analysis(replace(analysis.records, trials=trials))
+    return analysis_of(replace(analysis.records, trials=trials))
 
 
 def printed(analysis: Analysis, width: int = 140) -> str:
@@ -116,7 +117,7 @@ def test_warnings() -> None:
     pinning = {"client": None, "reason": "one processor only"}
     records = changed(made(blocks=2), pinning=pinning).records
     resumed = ResumeRecord(resumed="2026-11-21T05:14:00Z", done=10)
-    noisy = Analysis(replace(records, resumes=[resumed], end=None))
+    noisy = analysis_of(replace(records, resumes=[resumed], end=None))
     text = "\n".join(summary.warnings(noisy))
     assert "resumed 1 time" in text
     assert "no end record" in text
@@ -155,7 +156,7 @@ def test_nothing_in_records_is_markdown() -> None:
     ]
     machine = records.campaign.environment.model_copy(update={"cpu_model": HOSTILE})
     head = records.campaign.model_copy(update={"campaign": HOSTILE, "environment": machine})
-    text = summary.to_markdown(Analysis(replace(records, campaign=head, trials=trials)))
+    text = summary.to_markdown(analysis_of(replace(records, campaign=head, trials=trials)))
     safe = (
         r"&lt;script&gt;alert(1)&lt;/script&gt; a\|b \`c\` &amp;lt; !\[x\](http://evil.test/) "
         r"\*\*d\*\*\\n# e\\x1b[2J"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bench import store
-from bench.analysis.analysis import Analysis
+from bench.questions import analysis_of
 from bench.report import summary
 from bench.run import judge, runner
 from bench.run.runner import Finished
@@ -52,4 +52,4 @@ def test_a_void_campaign_says_what_to_do() -> None:
     output = io.StringIO()
     assert runner.exit_code(Finished(Path("made"), records, END), Terminal(output)) == 1
     assert "python -m crawlers conformance" in output.getvalue()
-    assert "python -m crawlers conformance" in summary.to_markdown(Analysis(records))
+    assert "python -m crawlers conformance" in summary.to_markdown(analysis_of(records))

@@ -9,8 +9,9 @@ from typing import Any
 from bench.analysis.analysis import Analysis
 from bench.report import charts
 from bench.report.charts import Design
-from bench.schema import AnyRecord, TrialRecord
+from bench.schema import AnyRecord
 from tests.bench import synthetic
+from tests.bench.altered import where
 from tests.bench.turned import fetched, in_turns_at
 
 
@@ -44,17 +45,13 @@ def whole(**kwargs: Any) -> tuple[AnyRecord, ...]:
 
 def unequal(records: Sequence[AnyRecord]) -> list[AnyRecord]:
     """The records with other connections of threads at the server, so work that is not equal."""
-    return [
-        r.model_copy(update={"ledger": r.ledger.model_copy(update={"connections_opened": 999})})
-        if isinstance(r, TrialRecord) and r.ledger and r.label == "threads"
-        else r
-        for r in records
-    ]
+    opened = {"ledger__connections_opened": 999}
+    return where(records, lambda t: t.ledger and t.label == "threads", **opened)
 
 
 def changed(records: Sequence[AnyRecord], **update: Any) -> list[AnyRecord]:
     """The records with these changes to every trial."""
-    return [r.model_copy(update=update) if isinstance(r, TrialRecord) else r for r in records]
+    return where(records, bool, **update)
 
 
 def designs(records: Sequence[AnyRecord]) -> dict[str, Design]:
