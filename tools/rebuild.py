@@ -222,7 +222,7 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     ("fleet", "fleet"): partial(fleet_tables, "fleet", 1),
     ("notebook/fleet", "fleet-tls"): partial(fleet_tables, "fleet-tls"),
     ("story", "steps"): steps,
-    ("notebook/libraries", libraries.NAME): used,
+    ("notebook/libraries", "libraries"): used,
     ("notebook/method-studies", equal.NAME): held_equal,
     ("reference/servers", "servers-tables"): served_tables,
     ("reading-the-charts", readme.NAME): partial(gallery, "reference"),

@@ -15,7 +15,7 @@ from typing import Final
 from bench import filesystem
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import Comparison, Metric, Ratio
+from bench.analysis.stats import Metric, Ratio
 from bench.cards import libraries
 from bench.cards.libraries import LibraryEntry
 from bench.costs import report as costs_report
@@ -53,6 +53,7 @@ COUNTED: Final = (
 CHOSEN: Final = (*PEOPLE, "tornado", "twisted")
 """The backends with a card."""
 OVERVIEW: Final = "README.md"
+CAPPED: Final = ", the server was the limit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +139,7 @@ def ahead(analysis: Analysis, label: str) -> Iterator[str]:
     for metric, what in BY:
         found = [c for c in analysis.compare(metric) if c.label == label]
         points = [
-            f"`{c.point}` ({cells.ratio(c.ratio)}{_capped(c)})"
+            f"`{c.point}` ({cells.ratio(c.ratio)}{CAPPED if c.server_limited else ''})"
             for c in found
             if better(metric, c.ratio)
         ]
@@ -151,10 +152,6 @@ def better(metric: Metric, ratio: Ratio) -> bool:
     """Whether a difference is shown, to the better."""
     more = metric.name == stats.PAGES_PER_S.name
     return ratio.shown and ratio.value is not None and (ratio.value > 1) == more
-
-
-def _capped(found: Comparison) -> str:
-    return ", the server was the limit" if found.server_limited else ""
 
 
 def pages(analysis: Analysis, accounts: Sequence[Account], sha256: str) -> dict[str, str]:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import tomllib
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from bench.filesystem import packaged
 from bench.report import markup
-
-NAME: Final = "libraries"
-"""Of the generated part of docs/notebook/libraries.md."""
 
 Text = Annotated[str, AfterValidator(lambda text: " ".join(text.split()))]
 """A paragraph of Markdown, on one line; its links are relative to docs/."""
