@@ -7,9 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from bench.histograms import encode_latency
+from bench.questions import slow_readers
 from bench.schema import AnyRecord, LoadReport, Quantiles, TrialRecord
 from tests.bench.altered import altered, replaced
 from tests.bench.questions.test_hold import holding
+from tests.bench.synthetic import MODELS, analysed
 
 
 def read_slowly(**options: object) -> list[AnyRecord]:
@@ -26,3 +28,9 @@ def read_slowly(**options: object) -> list[AnyRecord]:
             )
 
     return replaced(holding(**options), slow)
+
+
+def test_every_server_has_the_wait_that_its_load_reported() -> None:
+    found = slow_readers.measured(analysed(read_slowly(blocks=2)))
+    assert list(found.values) == list(MODELS)
+    assert {found.median(label, "alone") for label in MODELS} == {2.0}
