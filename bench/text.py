@@ -58,6 +58,8 @@ def significant(value: float, digits: int) -> str:
         return "0"
     places = digits - 1 - math.floor(math.log10(abs(value)))
     rounded = round(value, places)
+    if abs(rounded) >= 10.0 ** (digits - places):  # 9.996 is 10.0, which has a digit more
+        places -= 1
     return f"{rounded:,.{max(0, places)}f}"
 
 

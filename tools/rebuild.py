@@ -13,7 +13,7 @@ import hashlib
 import os
 import re
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -25,6 +25,7 @@ from rich.console import Console
 from bench import filesystem, store, text
 from bench.__main__ import main as bench
 from bench.analysis.analysis import Analysis
+from bench.analysis.stats import CPU_PER_1000
 from bench.cards import document as cards_document
 from bench.cards import libraries
 from bench.claims import ledger, measure
@@ -39,9 +40,12 @@ from bench.fleet import records as fleet_records
 from bench.fleet import report as fleet_report
 from bench.launch import RESULTS, ROOT
 from bench.micro import parts as micro_parts
+from bench.plan.labels import Label
+from bench.plan.participants import PINNED
 from bench.questions import SERVE, analysis_in, answers, equal
 from bench.report import campaigns, cite, comparison, files, findings, numbers, page, readme
 from bench.report.tables import grid
+from bench.show.measured import p99_response
 from bench.show.words import machine_words
 from crawlers.chapter import CRAWLS
 from tools import carried, records, sidebyside, tracebacks
@@ -139,6 +143,45 @@ def quoted() -> numbers.Numbers:
     return numbers.Numbers(analysed("reference"))
 
 
+LOCKS: Final = ("handovers-crawled", "processors-shared", "openloop-4000")
+"""The points of docs/interpreters.md's table: threads on one processor, all others, and latency."""
+
+
+def without_the_lock() -> str:
+    """The table of docs/interpreters.md: the models with the interpreter's lock, and without it."""
+    found = analysed("without-the-lock")
+    pinned, crawls, latency = (found.at_point(point) for point in LOCKS)
+    rows = []
+    for label in found.campaign.backends:
+        parsed = Label.parse(label)
+        trials = (pinned if parsed.name == PINNED else crawls)[label]
+        used = [trial.switches for trial in trials if trial.switches]
+        pages = sum(trial.pages or 0 for trial in trials)
+        cells = [
+            text.count(middle(trial.pages_per_s for trial in trials)),
+            text.significant(middle(map(CPU_PER_1000.value, trials)), 3),
+            f"{sum(seen.voluntary for seen in used) / pages:.2f}",
+            f"{sum(seen.involuntary for seen in used) / pages:.2f}",
+            text.significant(middle([found.memory[label].total]) / text.KIB, 3),
+            text.significant(middle(map(p99_response, latency[label])), 2),
+        ]
+        rows.append([f"`{parsed.name}`", parsed.interpreter, *cells])
+    heads = ["model", "CPython", "pages/s", "µs a page", "waits a page", "yields a page"]
+    heads += ["KiB idle", "p99 ms at 4,000/s"]
+    campaign = found.campaign
+    about = (
+        f"Campaign `{campaign.campaign}`, {campaign.environment.cpu_model}, 2 processors; medians."
+    )
+    return "\n".join([*text.markdown_table(heads, rows, right=6), "", about])
+
+
+def middle(values: Iterable[float | None]) -> float:
+    """The median of numbers that were all measured."""
+    found = list(values)
+    assert None not in found
+    return median(value for value in found if value is not None)
+
+
 def steps() -> str:
     """The table of docs/story.md: what each step of the chapter needs, over the last repeats."""
     run = measure.latest(evidence()[0].measured, "steps")
@@ -227,6 +270,7 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     ("reference/servers", "servers-tables"): served_tables,
     ("reading-the-charts", readme.NAME): partial(gallery, "reference"),
     ("interpreters", readme.NAME): partial(gallery, "interpreters"),
+    ("reference/interpreters", "without-the-lock"): without_the_lock,
     ("reference/interpreters", findings.NAME): lambda: findings.markdown(analysed("interpreters")),
     ("notebook/method-studies", readme.DOUBTS): lambda: readme.doubts(analysed("reference")),
     ("contributing-results", comparison.CONTRIBUTED): others,
@@ -236,7 +280,7 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
         headline_campaigns(), analysed("reference")
     ),
     ("which-one", "which-one"): lambda: numbers.which_one(
-        quoted(), numbers.Lock(analysed("interpreters"))
+        quoted(), numbers.Lock(analysed("without-the-lock"))
     ),
 }
 """(document of docs/, name of a generated part) -> what makes it."""

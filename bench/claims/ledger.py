@@ -36,7 +36,7 @@ from bench.show.words import commit_words, machine_words
 from crawlers.chapter import STEPS
 
 PAGE: Final = "claims.md"
-USUAL: Final = ("reference", "interpreters")
+USUAL: Final = ("reference", "without-the-lock")
 """The default campaigns; the second has the trials of a claim about free threading."""
 
 

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, floor_words
+from bench.analysis.wording import bases
 from bench.launch import shown
 from bench.questions import asked
 from bench.report import cite, files, findings, summary
@@ -75,7 +76,7 @@ def show(analysis: Analysis, folder: Path, console: Console) -> None:
         f"page:   {shown(folder / files.PAGE)}",
         f"tables: {shown(folder / files.SUMMARY)}",
         f"charts: {shown(folder / files.CHARTS)}",
-        *wrapped(conclusion(analysis), width, 3),
+        *wrapped(conclusion(analysis), width, 4),
     ]
     lines += [Text(line, "yellow") for line in remarks(analysis, width, len(lines) + len(last))]
     for line in (*lines, *map(Text, last)):
@@ -148,4 +149,4 @@ def conclusion(analysis: Analysis) -> str:
     found = [c for c in analysis.compare(CPU_PER_1000) if c.point == point]
     main = [c for c in found if c.label in analysis.main][:MOST_ROWS]
     said = differences(main, "less")
-    return f"A page at {point}, by processor time against {analysis.base}: {said}." if said else ""
+    return f"A page at {point}, by processor time against {bases(main)}: {said}." if said else ""

@@ -13,7 +13,7 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import CPU_PER_1000, PAGES_PER_S, Comparison, MemoryFit
+from bench.analysis.stats import AT_LEVEL, CPU_PER_1000, PAGES_PER_S, Comparison, MemoryFit
 from bench.analysis.stats.campaigns import FEWEST
 from bench.analysis.wording import both, change, interval
 from bench.plan.labels import Label
@@ -77,16 +77,18 @@ class Numbers:
         self.group = campaigns.group_of(analysis.campaign.environment)
 
     def over(self, key: str, own: str = MISSING) -> str:
-        """A number over the published campaigns, or its range where there is no interval.
+        """A number over the published campaigns, and in parentheses its interval or range.
 
         ``key`` is that of :mod:`bench.report.campaigns`; ``own`` is said where it has none.
         """
         found = self.group and self.group.numbers.get(key)
         if not found:
             return own
-        one = found.combined
-        ends = (one.value,) if one.predicted else (one.low, one.high)
-        return "–".join(dict.fromkeys(significant(end, 3) for end in ends))
+        value, *ends = (
+            significant(end, 3)
+            for end in (found.combined.value, found.combined.low, found.combined.high)
+        )
+        return f"{value} ({'–'.join(dict.fromkeys(ends))})"
 
     def idle(self, label: str) -> str:
         """KiB that an idle connection uses on plain HTTP, client's side."""
@@ -194,11 +196,6 @@ class Lock:
         """KiB that an idle connection uses on plain HTTP, client's side."""
         return f"{_in_all(self.analysis.memory[Label(label, interpreter).backend]) / KIB:.1f}"
 
-    def page(self, label: str, interpreter: str) -> str:
-        """Microseconds of processor time per crawled page, the median of the trials."""
-        backend = Label(label, interpreter).backend
-        return significant(_middle(self.analysis, backend, "throughput-100", CPU_PER_1000), 3)
-
     def change(self, label: str) -> str:
         """Processor time per crawled page without the lock. Raises :class:`NotShownError`."""
         return quoted(self._compared[Label(label, self.free).backend])
@@ -223,7 +220,9 @@ def cells_of(numbers: Numbers, label: str) -> list[str]:
         opened = numbers.over(
             f"churn/{churn.OPENING}/{label}", numbers.connection(label) if shown else MISSING
         )
-    return [f"`{label}`", idle, idle_tls, page, opened, *([held] if numbers.serves else [])]
+    cells = [idle, idle_tls, page, opened, *([held] if numbers.serves else [])]
+    # The interval stands below its number, so that the table fits a page.
+    return [f"`{label}`", *(cell.replace(" (", "<br>").rstrip(")") for cell in cells)]
 
 
 def table(numbers: Numbers) -> str:
@@ -240,10 +239,10 @@ def table(numbers: Numbers) -> str:
     )
     if numbers.group:
         about = (
-            f"{numbers.group.size} of the profile `headlines` (`results/headlines`), "
-            f"{numbers.group.python}: their range, until there are {FEWEST}. Client's side; 100 "
-            "slots, 2 KB pages. `threads` run on both processors, and share one with the server; "
-            f"`{PINNED}` and all others run on one."
+            f"{numbers.group.size} (`results/headlines`), {numbers.group.python}; below each "
+            f"number {AT_LEVEL} for the next, or the range of fewer than {FEWEST}. Client's side; "
+            "100 slots, 2 KB pages. `threads` run on both processors, one of them the server's; "
+            "all others on one."
         )
     return "\n".join([*markdown_table(heads, rows, right=len(heads) - 1), "", about])
 

@@ -26,6 +26,7 @@ def test_number_words() -> None:
     assert size_words(547 * 1024**2) == "547 MiB"
     assert [times(x) for x in (0.661, 1.53, 6.09, 12.4)] == ["0.66", "1.53", "6.1", "12"]
     assert significant(0, 2) == "0"
+    assert significant(9.996, 3) == significant(10.0, 3) == "10.0"
 
 
 def test_a_capital_leaves_the_rest_and_what_has_none() -> None:

@@ -161,10 +161,10 @@ def test_documents_quote_the_combined_number_and_no_ratio_on_either_side_of_1(
     assert "page" not in findings.over([mine])
     assert "; 5 campaigns: 0.90 to 4.9 times)" in findings.named(mine)["page"]
     cells = Numbers(mine)
-    assert cells.over(RATIO) == "0.900–4.90"
+    assert cells.over(RATIO) == "1.60 (0.900–4.90)"
     assert cells.over("page/nothing", "7") == "7"
     held = group.numbers["memory/plain/threads"].combined
-    assert cells.over("memory/plain/threads") == f"{held.value:.1f}"
+    assert cells.over("memory/plain/threads").startswith(f"{held.value:.1f} (")
 
 
 @pytest.mark.parametrize(
