@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,6 +27,12 @@ class Palette:
     alarm: str
     models: Mapping[str, str]
     variants: tuple[str, ...]
+
+    @property
+    def colours(self) -> list[str]:
+        """All of them, in one order in every theme."""
+        ground = self.background, self.ink, self.muted, self.grid, self.band, self.alarm
+        return [*ground, *(self.models[name] for name in sorted(self.models)), *self.variants]
 
 
 PALETTES: Final = packaged(
@@ -66,3 +73,27 @@ def readable(colour: str, background: str) -> str:
         if contrast(mixed, background) >= 4.5:
             return mixed
     return towards
+
+
+COLOUR: Final = re.compile(r"#[0-9a-f]{6}\b")
+_DARK: Final = re.compile(r'\[style\*="fill: (#\w{6})"\][^{]*{ fill: (#\w{6})')
+
+
+def adapting(svg: str, dark: Mapping[str, str]) -> str:
+    """A drawing that has its ``dark`` colours where the reader prefers these.
+
+    Its own colours stay literal, because Inkscape and office programs know no variables. A rule
+    of its style sheet exchanges each; a program that ignores those shows the light picture.
+    """
+    rules = [
+        f'[style*="{what}: {light}"], [{what}="{light}"] {{ {what}: {dark[light]} !important }}'
+        for light in sorted({*COLOUR.findall(svg)} & dark.keys())
+        for what in ("fill", "stroke")
+    ]
+    sheet = "\n".join(["@media screen and (prefers-color-scheme: dark) {", *rules, "}"])
+    return svg.replace("</style>", f"\n{sheet}\n</style>", 1)
+
+
+def dark_of(svg: str) -> dict[str, str]:
+    """Light colour -> dark one, as :func:`adapting` wrote them."""
+    return dict(_DARK.findall(svg))

@@ -27,11 +27,8 @@ class SummaryRow:
     ratio: Ratio | None  # against the base; None for the base itself
     cpu_user_ms: float | None  # client, per 1000 pages, median
     cpu_system_ms: float | None
-    round_ms: float | None  # closed loop only: slots ÷ rate
-    clock_share: float | None  # of a round, that service times cover
-    service_p50_ms: float | None  # None in turns, and where they cover too little of it
-    service_p99_ms: float | None
-    response_p50_ms: float | None  # open loop only
+    service_p99_ms: float | None  # open loop only
+    response_p50_ms: float | None
     response_p99_ms: float | None
     offered_per_s: float | None
     achieved_per_s: Spread | None
@@ -44,11 +41,6 @@ class SummaryRow:
     def counted(self) -> str:
         """``10 (+1 unusable)``."""
         return str(self.trials) + (f" (+{self.unusable} unusable)" if self.unusable else "")
-
-    @property
-    def struck(self) -> bool:
-        """Whether its service times do not say how long a request takes."""
-        return self.clock_share is not None and self.clock_share < stats.COVERED
 
     @property
     def twin(self) -> bool:
@@ -79,15 +71,10 @@ def _row(records: Records, everything: Sequence[TrialRecord], ratio: Ratio | Non
     first = everything[0]
     trials = [t for t in everything if t.status == "ok"]
     cpu = [parts for t in trials if (parts := stats.cpu_ms_per_1000(t))]
-    # In turns, a stop of 10 ms cuts off every exchange that takes longer: no percentiles.
-    whole = [t for t in trials if not t.turns]
-    service = [t.service_time for t in whole if t.service_time]
+    service = [t.service_time for t in trials if t.service_time and t.response_time]
     response = [t.response_time for t in trials if t.response_time]
     late = [t.late_starts for t in trials if t.late_starts is not None]
     closed = first.workload in stats.CLOSED
-    share = _median(map(stats.clock_share, whole))
-    if share is not None and share < stats.COVERED:
-        service = []
     return SummaryRow(
         workload=first.workload,
         point=first.point,
@@ -96,15 +83,12 @@ def _row(records: Records, everything: Sequence[TrialRecord], ratio: Ratio | Non
         unusable=len(everything) - len(trials),
         pages_per_s=stats.spread(t.pages_per_s for t in trials),
         ratio=ratio,
-        cpu_user_ms=_median(user for user, _ in cpu),
-        cpu_system_ms=_median(system for _, system in cpu),
-        round_ms=_median(map(stats.round_ms, trials)),
-        clock_share=share,
-        service_p50_ms=_median(time.p50_ms for time in service),
+        cpu_user_ms=stats.middle(user for user, _ in cpu),
+        cpu_system_ms=stats.middle(system for _, system in cpu),
         service_p99_ms=_p99(service),
-        response_p50_ms=_median(time.p50_ms for time in response),
+        response_p50_ms=stats.middle(time.p50_ms for time in response),
         response_p99_ms=_p99(response),
-        offered_per_s=_median(t.offered_per_s for t in trials),
+        offered_per_s=stats.middle(t.offered_per_s for t in trials),
         achieved_per_s=stats.spread(t.achieved_per_s for t in trials),
         late_starts=sum(late) if late else None,
         ceiling_share=stats.share_of_ceiling(records, trials) if closed else None,
@@ -113,13 +97,8 @@ def _row(records: Records, everything: Sequence[TrialRecord], ratio: Ratio | Non
     )
 
 
-def _median(values: Iterable[float | None]) -> float | None:
-    found = stats.spread(values)
-    return found.median if found else None
-
-
 def _p99(times: Iterable[Latency]) -> float | None:
-    return _median(time.p99_ms for time in times if time.count >= 100 * stats.MIN_BEYOND)
+    return stats.middle(time.p99_ms for time in times if time.count >= 100 * stats.MIN_BEYOND)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,6 @@ CRAWL: Final = "crawl"
 BY: Final[tuple[tuple[Metric, str], ...]] = (
     (stats.PAGES_PER_S, "more pages per second"),
     (stats.CPU_PER_1000, "less processor time for a page"),
-    (stats.SERVICE_P99, "a shorter service time at p99"),
     (stats.USER_PER_CONNECTION, "less user memory for a connection"),
 )
 """What a backend can be ahead by. More is better for the rate alone."""

@@ -20,7 +20,7 @@ from bench.plan.participants import MAIN_VARIANTS
 from bench.plan.profiles import SERVING
 from bench.report.charts import Design, Skip
 from bench.show.figures import Bars, Figure, Panel, Unit
-from bench.show.table import MISSING, Cell, Column, Row, Table, name
+from bench.show.table import MISSING, Column, Row, Table, name
 from bench.study.record import Run
 from bench.study.report import Report, drawn
 from bench.text import number, times
@@ -115,11 +115,11 @@ def figure(value: float) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def cell(found: Cost | None) -> Cell:
+def cell(found: Cost | None) -> str:
     if found is None:
-        return Cell(MISSING, MISSING)
+        return MISSING
     low, high, middle = figure(found.low), figure(found.high), figure(found.middle)
-    return Cell(middle if low == high else f"{middle} [{low}–{high}]", middle)
+    return middle if low == high else f"{middle} [{low}–{high}]"
 
 
 def captioned(caption: str, made: Sequence[Account]) -> str:

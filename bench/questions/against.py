@@ -7,7 +7,6 @@ of the question ``memory``. A ratio of slopes takes the far ends of both interva
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
@@ -123,26 +122,15 @@ def _held(fits: Mapping[str, MemoryFit], labels: Sequence[str]) -> dict[str, Rat
     """Ratios of slopes; of user memory where not all of the kernel's was read."""
     in_all = stats.read_in_all(fits.values())
     read = {
-        label: (value, *ends, fit.trials)
+        label: spread
         for label, fit in fits.items()
-        if (value := fit.compared(in_all=in_all)) is not None
-        and (ends := fit.compared_interval(in_all=in_all)) is not None
+        if fit.fitted and (spread := fit.spread(in_all=in_all)) and spread.low > 0
     }
-    if ASYNCIO not in read:
-        return {}
-    base, below, above, _ = read[ASYNCIO]
-    found: dict[str, Ratio] = {}
-    for label in labels:
-        if label in read and below > 0:
-            value, low, high, runs = read[label]
-            ratio, ends = value / base, (max(low / above, 1e-9), high / below)
-            apart = ends[0] > 1 or ends[1] < 1
-            more = stats.USER_PER_CONNECTION
-            verdict = (more.more if ratio > 1 else more.less) if apart else stats.UNDECIDED
-            smallest = math.sqrt(ends[1] / ends[0]) - 1
-            reason = f"the interval {'ex' if apart else 'in'}cludes 1"
-            found[label] = Ratio(ratio, *ends, runs, None, (), verdict, reason, smallest=smallest)
-    return found
+    return {
+        label: stats.of_slopes(read[ASYNCIO], read[label], stats.USER_PER_CONNECTION)
+        for label in labels
+        if {ASYNCIO, label} <= read.keys()
+    }
 
 
 def answer(analysis: Analysis) -> Answer | None:
@@ -181,12 +169,12 @@ def _figure(found: Against, labels: Sequence[str]) -> Figure:
             TIMES,
             dots=True,
             around=(found.floor or 0.0) if key == PAGE else 0.0,
-            said={x: _beside(mine[x]) for x in labels if x in mine},
+            said={x: cells.beside(mine[x]) for x in labels if x in mine},
         )
         for key, mine in found.ratios.items()
     ]
     return Figure(
-        name="against-asyncio",
+        name=NAME,
         title="uvloop, trio and aiohttp against asyncio",
         headline=_headline(found),
         subtitle=f"Processor time of a page and memory of a connection: ratios to async_await with "
@@ -199,10 +187,6 @@ def _figure(found: Against, labels: Sequence[str]) -> Figure:
         if found.floor
         else (),
     )
-
-
-def _beside(ratio: Ratio) -> str:
-    return cells.change(ratio) if ratio.shown else f"×{ratio.value or 0:.2f}, {ratio.verdict}"
 
 
 def _headline(found: Against) -> str | None:

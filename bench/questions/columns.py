@@ -89,17 +89,18 @@ class Columns:
         labels = dict.fromkeys([*analysis.labels, *(trial.label for trial in trials)])
         read = {key: each for key, each in self.columns.items() if isinstance(each, Read)}
         rows = by_label(trials, labels, read)
-        shown = {
-            key: each
-            for key, each in self.columns.items()
-            if isinstance(each, Read | Follows) and each.shown
-        }
-        values = {}
+        values: dict[str, dict[str, Blocks]] = {}
         for label in rows:
-            row = {key: each.blocks(rows, label, key) for key, each in shown.items()}
-            row = {key: blocks for key, blocks in row.items() if blocks}
+            row = {
+                key: blocks
+                for key, each in self.columns.items()
+                if isinstance(each, Read | Follows) and each.shown
+                if (blocks := each.blocks(rows, label, key))
+            }
             if row.keys() & (self.needs or row.keys()):
                 values[label] = row
+        found = {key for row in values.values() for key in row}
+        shown = {key: each for key, each in self.columns.items() if key in found}
         return Measured(shown, values, stats.asleep(trials))
 
     def facts(self, analysis: Analysis, found: Measured, /) -> Mapping[str, str]:
@@ -109,6 +110,11 @@ class Columns:
     def headline(self, analysis: Analysis, found: Measured, /) -> Headline | None:
         says = self.says.format_map(self.facts(analysis, found))
         return of_models(found, self.head, says, self.remedies)
+
+    def keys(self, found: Measured, /) -> Mapping[str, Sequence[str]]:
+        """The columns of each panel, as far as they were measured."""
+        here = {axis: [k for k in keys if found.blocks([k])] for axis, keys in self.panels.items()}
+        return {axis: keys for axis, keys in here.items() if keys}
 
     def drawn(self, analysis: Analysis, found: Measured, /) -> Measured:
         return found
@@ -125,14 +131,16 @@ class Columns:
         if not found.values:
             return None
         facts, head = self.facts(analysis, found), self.headline(analysis, found)
+        drawn = self.drawn(analysis, found)
+        panels = self.keys(drawn)
         chart = bars(
-            self.drawn(analysis, found),
+            drawn,
             head,
             self.figure or self.workloads[0],
             self.title,
             self.subtitle.format_map(facts),
-            self.panels,
-            self.pair,
+            panels,
+            self.pair if any(len(keys) > 1 for keys in panels.values()) else ("", ""),
             notes=[*filter(None, (note.format_map(facts) for note in self.notes))],
             hollow=self.hollow(analysis),
         )

@@ -119,10 +119,8 @@ def _held(fits: Mapping[str, MemoryFit]) -> tuple[str, dict[str, Spread]]:
     in_all = stats.read_in_all(fits.values())
     found = {}
     for label, fit in fits.items():
-        value = fit.compared(in_all=in_all)
-        if value is not None:
-            low, high = fit.compared_interval(in_all=in_all) or (value, value)
-            found[label] = Spread(value / KIB, low / KIB, high / KIB, fit.trials)
+        if each := fit.spread(in_all=in_all):
+            found[label] = Spread(each.median / KIB, each.low / KIB, each.high / KIB, each.count)
     return ("KiB" if in_all else "user KiB"), found
 
 
@@ -136,7 +134,7 @@ def answer(analysis: Analysis) -> Answer | None:
     if not found.rows:
         return None
     figures = [_figure(found)] if len(found.rows) > 1 and len(found.columns) > 1 else []
-    return Answer(found, tables=[found.table], printed=True, figures=figures)
+    return Answer(found, tables=[found.table], figures=figures)
 
 
 DRAWN: Final = {

@@ -28,10 +28,9 @@ from bench.plan.participants import BASE, FREE, PINNED
 from bench.plan.workloads import REFERENCE_SLOTS
 from bench.questions.question import Answer, Headline, few, numbers
 from bench.schema import TrialRecord
-from bench.show import cells
-from bench.show.figures import Axis, Cloud, Figure, Unit
+from bench.show.figures import Axis, Figure, LinePoint, Lines, Plot, Unit, calculated
 from bench.show.measured import US, Measure, Measured
-from bench.show.table import CellMakers, Column, Table, name, tabled
+from bench.show.table import Table
 from bench.show.words import of_blocks
 from bench.text import capital, number, plural, times
 
@@ -165,7 +164,6 @@ def answer(analysis: Analysis) -> Answer | None:
         head,
         f"{said}{PROSE}",
         tables=[*map(table, every)],
-        printed=True,
         figures=[figure(first, first.line, head)] if first.line else [],
     )
 
@@ -220,46 +218,43 @@ def headline(first: Crawls, every: Sequence[Crawls]) -> Headline | None:
     )
 
 
-HandoverRow = tuple[str, Measured]
-COLUMNS: Final[CellMakers[HandoverRow]] = (
-    (name("backend"), lambda row: row[0]),
-    (Column("CPU µs per page"), lambda row: cells.spread(row[1].spread(row[0], COST))),
-    (Column("voluntary switches"), lambda row: cells.spread(row[1].spread(row[0], VOLUNTARY))),
-    (Column("involuntary"), lambda row: cells.spread(row[1].spread(row[0], INVOLUNTARY))),
-)
-
-
 def table(crawls: Crawls) -> Table:
-    return tabled(
+    found = crawls.found.table(
         f"Context switches of a {crawls.what} page",
-        COLUMNS,
-        [(label, crawls.found) for label in crawls.found.values],
-        about=(
-            "Whole crawls at 100 slots; median and range over blocks. Without “one processor” a "
-            f"client has {all_of(crawls.trials)}."
-        ),
-        notes=[f"Threads need {crawls.line.words}."] if crawls.line else (),
+        f"Whole crawls at 100 slots. Without “one processor” a client has {all_of(crawls.trials)}.",
     )
+    return replace(found, notes=[f"Threads need {crawls.line.words}."] if crawls.line else ())
 
 
 def figure(crawls: Crawls, line: Law, head: Headline | None) -> Figure:
-    dots: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    found, clouds = crawls.found, defaultdict[str, list[tuple[float, float]]](list)
     for window in crawls.windows:
         if window.label != BASE:  # on all processors it is as on one
-            dots[window.label].append((window.voluntary, window.us))
+            clouds[window.label].append((window.voluntary, window.us))
+    middles = {
+        label: [LinePoint(found.median(label, VOLUNTARY), cost)]
+        for label in clouds
+        if (cost := found.spread(label, COST))
+    }
+    right = max(x for cloud in clouds.values() for x, _ in cloud)
+    plot = Plot(
+        middles,
+        Axis("voluntary context switches per page"),
+        Axis("", words=US.ticks),
+        "processor time per page",
+        dotted={
+            "the line": [calculated(x, line.fixed_us + x * line.switch_us) for x in (0, right)]
+        },
+        clouds=clouds,
+    )
     return Figure(
         name=NAME,
         title="Processor time of a page over its context switches",
         headline=head.text if head else None,
         subtitle=(
-            f"Each dot is a window of 500 {crawls.what} pages of one crawl at 100 slots; "
-            f"{of_blocks(crawls.found.blocks([COST]))}"
+            f"Each dot is a window of 500 {crawls.what} pages of one crawl at 100 slots; marks: "
+            f"median of {of_blocks(found.blocks([COST]))}"
         ),
-        data=Cloud(
-            x=Axis("voluntary context switches per page"),
-            y=Axis("processor time per page", words=US.ticks),
-            dots=dots,
-            line=(line.fixed_us, line.switch_us),
-        ),
-        notes=(f"The line: {line.words}.",),
+        data=Lines([plot]),
+        notes=(f"Dotted: {line.words}.",),
     )

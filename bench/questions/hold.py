@@ -7,16 +7,18 @@ harness reads the server's memory from outside before the first and with all of 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.plan.profiles import SERVING
-from bench.questions.question import RANGES, Answer, bars, of_models
+from bench.questions.columns import Columns, Read
+from bench.questions.question import RANGES, Answer, Headline, of_models
 from bench.schema import TrialRecord
 from bench.show.figures import Bars, Figure, Panel, Unit
-from bench.show.measured import KIB_EACH, Measure, Measured, Value, by_label
+from bench.show.measured import KIB_EACH, Measured
 from bench.text import KIB, MIB, count, number, significant
 
 NAME: Final = "hold"
@@ -29,21 +31,6 @@ MOST_DRAWN: Final = len(SERVING)
 MIB_FIXED: Final = Unit("MiB", lambda value: f"{significant(value, 2)} MiB", number)
 
 PLAIN, TLS, OWN, OWN_TLS = "plain", "tls", "user", "tls-user"
-MEASURES: Final = {
-    PLAIN: Measure("plain", "an idle connection on plain HTTP, in all", KIB_EACH),
-    OWN: Measure("user", "… of it the server's own", KIB_EACH),
-    "kernel": Measure("kernel", "… of it the kernel's", KIB_EACH),
-    TLS: Measure("TLS", "an idle connection over TLS, in all", KIB_EACH),
-    OWN_TLS: Measure("user over TLS", "… of it the server's own", KIB_EACH),
-    "program": Measure("program", "the server without connections", MIB_FIXED),
-}
-PROSE: Final = (
-    "An idle connection has had one request and its answer, and waits for the next. Its memory is "
-    "what the server's processes have grown by, and what the kernel keeps for this end: socket, "
-    "inode, epoll item; stack, task and send buffer of a thread. The other end is not counted. "
-    "Every connection over TLS made a full handshake. To measure it: `python -m bench run "
-    "--profile servers --only hold,tls-hold`."
-)
 
 
 def program(trial: TrialRecord) -> float | None:
@@ -60,13 +47,7 @@ def in_mib(trial: TrialRecord) -> float | None:
 
 
 IN_ALL, USER = stats.kib_each(*stats.MEMORY_PARTS), stats.kib_each("user")
-OF_PLAIN: Final[Mapping[str, Value]] = {
-    PLAIN: IN_ALL,
-    OWN: USER,
-    "kernel": stats.kib_each(*(part for part in stats.MEMORY_PARTS if part != "user")),
-    "program": in_mib,
-}
-OF_TLS: Final[Mapping[str, Value]] = {TLS: IN_ALL, OWN_TLS: USER}
+KERNEL = stats.kib_each(*(part for part in stats.MEMORY_PARTS if part != "user"))
 
 
 def largest(trials: list[TrialRecord]) -> list[TrialRecord]:
@@ -76,16 +57,6 @@ def largest(trials: list[TrialRecord]) -> list[TrialRecord]:
         if trial.memory:
             most[trial.label] = max(most[trial.label], trial.memory.connections)
     return [t for t in trials if t.memory and t.memory.connections == most[t.label]]
-
-
-def measured(analysis: Analysis) -> Measured:
-    labels = (*analysis.labels, BARE)
-    plain, tls = (
-        by_label(largest(stats.served(analysis.records, workload)), labels, values)
-        for workload, values in ((NAME, OF_PLAIN), (OVER_TLS, OF_TLS))
-    )
-    rows = {label: {**plain.get(label, {}), **tls.get(label, {})} for label in labels}
-    return Measured(MEASURES, {label: mine for label, mine in rows.items() if mine})
 
 
 def both_ends(analysis: Analysis, servers: Measured) -> Figure | None:
@@ -110,49 +81,71 @@ def both_ends(analysis: Analysis, servers: Measured) -> Figure | None:
     )
 
 
-def connections(analysis: Analysis, workload: str) -> str:
-    """How many were held, as ``1,000 or 10,000``; empty if none."""
-    trials = largest(stats.trials_of(analysis.records, workload, twins=False))
-    return " or ".join(map(count, sorted({t.memory.connections for t in trials if t.memory})))
+class HoldingServers(Columns):
+    def trials(self, analysis: Analysis) -> list[TrialRecord]:
+        return [t for name in self.workloads for t in largest(stats.served(analysis.records, name))]
+
+    def user_alone(self, found: Measured) -> bool:
+        """Whether not all of a server's memory was read."""
+        return any(OWN in row and PLAIN not in row for row in found.values.values())
+
+    def headline(self, analysis: Analysis, found: Measured) -> Headline | None:
+        if self.user_alone(found):
+            return of_models(found, OWN, f"{self.says}, in user memory,")
+        return super().headline(analysis, found)
+
+    def keys(self, found: Measured) -> Mapping[str, Sequence[str]]:
+        keys = (OWN, OWN_TLS) if self.user_alone(found) else (PLAIN, TLS)
+        return {axis: [k for k in keys if found.blocks([k])] for axis in self.panels}
+
+    def facts(self, analysis: Analysis, found: Measured) -> Mapping[str, str]:
+        at = [
+            " or ".join(map(count, sorted({t.memory.connections for t in held if t.memory})))
+            for name in self.workloads
+            for held in [largest(stats.trials_of(analysis.records, name, twins=False))]
+        ]
+        return {
+            "what": "User memory" if self.user_alone(found) else "User and kernel memory",
+            "where": f"at {at[0] or 'no'} connections" + f", over TLS at {at[1]}" * bool(at[1]),
+            "more": " The table has more servers." * (len({*found.values} - {BARE}) > MOST_DRAWN),
+        }
+
+    def drawn(self, analysis: Analysis, found: Measured) -> Measured:
+        every = [label for label in found.values if label != BARE]
+        return found.only(sorted(every, key=lambda label: label not in SERVING)[:MOST_DRAWN])
+
+    def answer(self, analysis: Analysis) -> Answer | None:
+        answer = super().answer(analysis)
+        if answer is None:
+            return None
+        ends = both_ends(analysis, self.drawn(analysis, self.measured(analysis)))
+        return replace(answer, figures=[*answer.figures, *([ends] if ends else [])])
 
 
-def answer(analysis: Analysis) -> Answer | None:
-    found = measured(analysis)
-    if not found.values:
-        return None
-    here, over, what = PLAIN, TLS, "User and kernel memory"
-    costs = "An idle connection costs a server"
-    if any(OWN in row and PLAIN not in row for row in found.values.values()):
-        here, over, what = OWN, OWN_TLS, "User memory"
-        costs = f"{costs}, in user memory,"
-    head = of_models(found, here, costs)
-    plain, tls = (connections(analysis, workload) for workload in (NAME, OVER_TLS))
-    where = f"at {plain or 'no'} connections" + (f", over TLS at {tls}" if tls else "")
-    every = [label for label in found.values if label != BARE]
-    servers = found.only(sorted(every, key=lambda label: label not in SERVING)[:MOST_DRAWN])
-    ends = both_ends(analysis, servers)
-    return Answer(
-        found,
-        head,
-        PROSE,
-        tables=[
-            found.table(
-                "An idle connection, served",
-                f"Memory of a server for each idle connection, read {where}; and the program "
-                "without connections.",
-            )
-        ],
-        figures=[
-            bars(
-                servers,
-                head,
-                NAME,
-                "Memory of a server for an idle connection",
-                f"{what} of the server's end, {where}",
-                {"KiB for each connection": (here, over) if tls else (here,)},
-                ("plain HTTP", "TLS") if tls else ("", ""),
-                notes=[RANGES + " The table has more servers." * (len(every) > MOST_DRAWN)],
-            ),
-            *([ends] if ends else []),
-        ],
-    )
+COLUMNS: Final = HoldingServers(
+    workloads=[NAME, OVER_TLS],
+    columns={
+        PLAIN: Read("plain", "an idle connection on plain HTTP, in all", KIB_EACH, IN_ALL, NAME),
+        OWN: Read("user", "… of it the server's own", KIB_EACH, USER, NAME),
+        "kernel": Read("kernel", "… of it the kernel's", KIB_EACH, KERNEL, NAME),
+        TLS: Read("TLS", "an idle connection over TLS, in all", KIB_EACH, IN_ALL, OVER_TLS),
+        OWN_TLS: Read("user over TLS", "… of it the server's own", KIB_EACH, USER, OVER_TLS),
+        "program": Read("program", "the server without connections", MIB_FIXED, in_mib, NAME),
+    },
+    head=PLAIN,
+    says="An idle connection costs a server",
+    caption="An idle connection, served",
+    about="Memory of a server for each idle connection, read {where}; and the program without "
+    "connections.",
+    title="Memory of a server for an idle connection",
+    subtitle="{what} of the server's end, {where}",
+    panels={"KiB for each connection": (PLAIN, TLS)},
+    pair=("plain HTTP", "TLS"),
+    notes=[f"{RANGES}{{more}}"],
+    prose="An idle connection has had one request and its answer, and waits for the next. Its "
+    "memory is what the server's processes have grown by, and what the kernel keeps for this end: "
+    "socket, inode, epoll item; stack, task and send buffer of a thread. The other end is not "
+    "counted. Every connection over TLS made a full handshake. To measure it: `python -m bench run "
+    "--profile servers --only hold,tls-hold`.",
+)
+measured, answer = COLUMNS.measured, COLUMNS.answer

@@ -29,9 +29,9 @@ from bench.analysis.wording import (
 from bench.plan.labels import Label, on_each
 from bench.questions.question import Answer, Headline
 from bench.show import cells
-from bench.show.figures import Dot, DotGroup, DotPanel, Dots, Figure, Unit
+from bench.show.figures import Axis, Figure, Line, LinePoint, Lines, Plot, Unit
 from bench.show.measured import US, Measure, Measured
-from bench.show.table import MISSING, Cell, Column, Row, Table, name
+from bench.show.table import MISSING, Column, Row, Table, name
 from bench.show.words import blocks_words, differences, point_words, sentence
 from bench.store import Records
 from bench.text import KIB, capital, listing, number
@@ -191,7 +191,7 @@ def table(found: Measured, releases: Releases, previous: ComparedReleases) -> Ta
     rows: list[Row] = []
     for label in chain.from_iterable(on_each(releases.models, m) for m in releases.kinds.values()):
         parsed = Label.parse(label)
-        row: list[str | Cell] = [parsed.name, parsed.interpreter]
+        row: list[str] = [parsed.name, parsed.interpreter]
         for key in METRICS:
             spread = found.spread(label, key)
             row.append(cells.figure(spread.median) if spread else MISSING)
@@ -222,35 +222,42 @@ def figure(
     head: Headline | None,
 ) -> Figure:
     """Absolute figures above; below, what each step from one interpreter to the next changed."""
+    places = {  # with a gap between kinds of build
+        name: number + kind
+        for number, (kind, name) in enumerate(
+            (kind, name) for kind, names in enumerate(releases.kinds.values()) for name in names
+        )
+    }
+    x = Axis("", "names", {float(place): name for name, place in places.items()}.__getitem__)
 
-    def panel(title: str, ticks: Callable[[float], str], of: Finds) -> DotPanel:
-        groups = []
-        for one in chain.from_iterable(releases.kinds.values()):
-            mine = {model: of(Label(model, one).backend) for model in releases.models}
-            dots = [Dot(x, s.median, s.low, s.high) if s else Dot(x, None) for x, s in mine.items()]
-            groups.append(DotGroup(one, dots))
-        return DotPanel(title, groups, ticks, ratios=not title)
+    def line(model: str, of: Finds) -> Line:
+        spreads = {place: of(Label(model, name).backend) for name, place in places.items()}
+        return [LinePoint(place, spread) for place, spread in spreads.items() if spread]
+
+    def panel(title: str, y: Axis, of: Finds) -> Plot:
+        lines = {model: line(model, of) for model in releases.models}
+        return Plot({model: mine for model, mine in lines.items() if mine}, x, y, title)
 
     def step(label: str, key: str) -> Spread | None:
         one = previous[key].get(label)
         return one.ratio.spread if one else None
 
     shown = [(key, MEASURES[key]) for key in columns]
-    above = [panel(one.title, one.unit.ticks, partial(found.spread, key=key)) for key, one in shown]
-    below = [panel("", number, partial(step, key=key)) for key in columns]
-    ends = [len(names) for names in releases.kinds.values()]
+    above = [
+        panel(one.title, Axis("", "values", one.unit.ticks), partial(found.spread, key=key))
+        for key, one in shown
+    ]
+    below = [
+        panel("", Axis("ratio of a step" * (key == columns[0]), "ratios"), partial(step, key=key))
+        for key in columns
+    ]
     return Figure(
         name=NAME,
         title="What each CPython release changed",
         headline=head.text if head else None,
         subtitle=_subtitle(analysis, found, columns),
-        data=Dots(
-            [*above, *below],
-            len(columns),
-            releases.models,
-            [sum(ends[: place + 1]) - 1 for place in range(len(ends) - 1)],
-        ),
-        notes=_notes(releases),
+        data=Lines([*above, *below], len(columns)),
+        notes=tuple(_notes(releases)),
     )
 
 
@@ -266,9 +273,9 @@ def _subtitle(analysis: Analysis, found: Measured, columns: Sequence[str]) -> st
     )
 
 
-def _notes(releases: Releases) -> tuple[str, ...]:
-    """Builds, lock and JIT as they were in the trials, and what is missing."""
+def _notes(releases: Releases) -> Sequence[str]:
+    """How they were built. The table has lock and JIT, and what is missing."""
+    builds = " ".join(f"{', '.join(names)}: {build}." for build, names in releases.kinds.items())
     if len(releases.kinds) == 1:
-        return (" ".join(releases.lines),)
-    warning = "WARNING, builds differ, and a build can change more than a release: do not compare "
-    return f"{warning}across the broken line.", " ".join(releases.lines)
+        return [builds]
+    return [f"WARNING, a build can change more than a release: compare across no gap. {builds}"]

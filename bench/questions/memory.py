@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import MEMORY_PARTS, Comparison, MemoryFit, Ratio, Spread
+from bench.analysis.stats import MEMORY_PARTS, Comparison, MemoryFit, Spread
 from bench.analysis.stats.campaigns import Number
 from bench.analysis.wording import prose
 from bench.plan.participants import FREE, MAPPED
@@ -206,7 +206,6 @@ def answer(analysis: Analysis) -> Answer | None:
             *([grown] if (grown := _up_to_10_000(analysis, fits, head)) else []),
             *([_over_plain(rows, over_tls)] if rows else []),
         ],
-        printed=True,
         compared=over_tls.pairs if over_tls else (),
         details={TLS_MEMORY: (over_tls, _prose_over_tls(rows, found.openssl))} if over_tls else {},
     )
@@ -273,15 +272,10 @@ def _headline(held: Collection[MemoryFit | OverTls], takes: str) -> Headline | N
     behind = f"{ranges}: {stats.AT_LEVEL} intervals of the fitted slopes, {_runs(of)}"
     if below <= 0:  # no ratio to what may be nothing
         return Headline(f"{takes} {_kib(size)}{of_user} with {prose(most.label)}", behind)
-    ratio = Ratio(
-        *(size / base, low / above, high / below, number, None, ()),
-        stats.USER_PER_CONNECTION.more,
-        "the intervals of the slopes lie apart",
-    )
-    pair = Comparison(
-        *("c10k", "", stats.USER_PER_CONNECTION, least.label, most.label, ratio),
-        server_limited=False,
-    )
+    metric = stats.USER_PER_CONNECTION
+    slope, other = Spread(base, below, above, number), Spread(size, low, high, number)
+    ratio = stats.of_slopes(slope, other, metric)
+    pair = Comparison("c10k", "", metric, least.label, most.label, ratio, server_limited=False)
     return Headline(said, behind, [pair], every, quotes, say)
 
 
@@ -464,11 +458,11 @@ def _up_to_10_000(
         # What one trial could not tell from nothing has no place on a logarithmic axis.
         spreads = {n: it for n, some in sorted(read.items()) if (it := stats.spread(some))}
         found = [LinePoint(n, it) for n, it in spreads.items() if it.low > 0]
-        one = fit.compared(in_all=in_all)
+        one = fit.spread(in_all=in_all)
         if len(found) > 1 and one is not None and fit.fitted:
             lines[fit.label] = found
             fitted = sorted({found[0].x, found[-1].x, MANY})
-            ends[fit.label] = [calculated(n, one * n / MIB) for n in fitted]
+            ends[fit.label] = [calculated(n, one.median * n / MIB) for n in fitted]
     if len(lines) < 2:
         return None
     last = {label: line[-1].y.median for label, line in ends.items()}

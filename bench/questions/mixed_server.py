@@ -64,6 +64,7 @@ COLUMNS: Final = Beside(
     caption="Requests beside work, served",
     about="Response time, from when a request was due, of those without work and of those with "
     "10 ms of it.",
+    figure=NAME,
     title="Response time of a server beside requests that need 10 ms of work",
     subtitle="Requests without work, at 400 per second of which one in ten needs work",
     panels={"median": ("half",), "99th percentile": ("tail",)},

@@ -8,7 +8,7 @@ the actual start; what it misses is called coordinated omission.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -16,10 +16,9 @@ import numpy as np
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.offered import ENOUGH, KEEPS_UP, ByRate, capacity, keeps_up, shared_rate
-from bench.analysis.stats import Histogram
 from bench.analysis.stats.comparisons import Blocks
 from bench.analysis.summary import SummaryRow
-from bench.analysis.wording import prose, says
+from bench.analysis.wording import says
 from bench.questions.question import Answer, Headline, few, of_models
 from bench.schema import Latency, TrialRecord
 from bench.show import cells
@@ -33,17 +32,8 @@ from crawlers.registry import MODELS
 NAME: Final = "open_loop"
 ASKS: Final = "What happens when requests come faster than they can be fetched?"
 WORKLOAD: Final = "openloop"
-ENOUGH_LATE: Final = 1000 * stats.MIN_BEYOND
-"""Samples for a percentile of 99.9, where what a closed loop misses is."""
-
-MOST: Final = 4
-"""Panels on one slide."""
-
 STEPS: Final = 30
 """Points of a line of percentiles."""
-
-CLEAR: Final = 1.5
-"""A p99 of response times so many times that of service times shows the omission."""
 
 PROSE: Final = (
     "Requests are due on a Poisson schedule, and a response time counts from the moment when the "
@@ -109,9 +99,7 @@ def answer(analysis: Analysis) -> Answer | None:
     shared = shared_rate(data, shown(analysis, data))
     tail = in_the_tail(found, shared) if shared else None
     late = behind(data, models, rate) if rate else None
-    missed = omission(data)
     said = [f"{late.text} ({late.behind})"] if late and tail else []
-    said += [missed.headline] if missed and missed.headline else []
     return Answer(
         found,
         tail or late,
@@ -125,10 +113,9 @@ def answer(analysis: Analysis) -> Answer | None:
         ],
         figures=[
             figure
-            for figure in (spectrum(analysis, data, found), over_capacity(analysis, data), missed)
+            for figure in (spectrum(analysis, data, found), over_capacity(analysis, data))
             if figure
         ],
-        printed=True,
         compared=tail.pairs if tail else (),
     )
 
@@ -191,23 +178,20 @@ def over_capacity(analysis: Analysis, data: ByRate) -> Figure | None:
     p99 = {x: line for x in most if (line := _line(data[x], most[x], lambda t: t.p99_ms))}
     if len(p99) < 2:
         return None
-    plot = Plot(
-        p99,
-        Axis("offered, as a share of the requests per second that each can do at most", "shares"),
-        Axis("", "times"),
-        "response time: p99 solid, median dotted",
-        dotted={label: _line(data[label], most[label], lambda t: t.p50_ms) for label in p99},
-        beyond=(1.0, "no value: a queue\ngrows as long as\nthe load lasts"),
-    )
+    half = {label: _line(data[label], most[label], lambda t: t.p50_ms) for label in p99}
+    x, y = Axis("offered, as a share of each one’s capacity", "shares"), Axis("", "times")
+    panels = {"response time, median": half, "response time, p99": p99}
+    plots = [Plot(lines, x, y, title, beyond=(1.0, "no value")) for title, lines in panels.items()]
     each = [f"{label} {count(most[label])}" for label in p99]
     return Figure(
-        name="hockey-stick",
+        name=NAME,
         title="Open loop: response time over the share of capacity",
         headline=None,
         subtitle="From the intended start to the last byte; "
-        + blocks_words(plot.spreads, "shaded", " a rate"),
-        data=Lines([plot], ranges="shades"),
+        + blocks_words(plots[1].spreads, "shaded", " a rate"),
+        data=Lines(plots, columns=2, ranges="shades"),
         notes=(
+            "Beyond capacity there is no value: a queue grows as long as the load lasts.",
             *listed(stats.trials_of(analysis.records, WORKLOAD)),
             f"Capacity in requests/s, where more were offered: {listing(each)}.",
         ),
@@ -282,80 +266,6 @@ def _at(x: float, values: Sequence[float]) -> LinePoint:
     return LinePoint(float(x), found)
 
 
-def omission(everything: ByRate) -> Figure | None:
-    """Two curves per backend at one rate: what a closed loop sees, and what a user would."""
-    data = {
-        label: {
-            r: ts for r, ts in rates.items() if all(t.response_time for t in ts) and keeps_up(ts, r)
-        }
-        for label, rates in everything.items()
-    }
-    data = {label: rates for label, rates in data.items() if rates}
-    labels = sorted(data, key=lambda label: label not in MODELS)[:MOST]
-    rate = telling(data, labels)  # the highest, because all keep up
-    if rate is None:
-        return None
-    trials = {label: data[label][rate] for label in labels}
-    service = {x: merged(t.service_time for t in ts) for x, ts in trials.items()}
-    response = {x: merged(t.response_time for t in ts) for x, ts in trials.items()}
-    plots = {
-        label: Plot(
-            {label: above},
-            Axis("percentile", "nines"),
-            Axis("time", "times"),
-            label,
-            dotted={label: below},
-            marks={label: min(above, key=lambda p: abs(p.x - nines(99)))},
-        )
-        for label in labels
-        if (above := curve(response[label], len(trials[label])))
-        and (below := curve(service[label], len(trials[label])))
-    }
-    if not plots:
-        return None
-    p99 = {x: (service[x].at_ms(99), response[x].at_ms(99)) for x in plots}
-    worst = max(plots, key=lambda label: p99[label][1] / max(p99[label][0], 1e-9))
-    clear = len(trials[worst]) >= stats.MIN_BLOCKS and all(
-        t.response_time.p99_ms > CLEAR * t.service_time.p99_ms
-        for t in trials[worst]
-        if t.response_time and t.service_time
-    )
-    if not clear or min(service[x].count for x in labels) < ENOUGH_LATE:
-        return None  # curves that lie on each other say nothing, and short ones little
-    absent = [label for label in data if label not in plots]
-    left = ", ".join(absent) if len(absent) < 6 else f"{len(absent)} further backends"
-    return Figure(
-        name="omission",
-        title="Service time and response time of the same trials",
-        headline=f"The same pages with {prose(worst)} have a p99 of "
-        f"{duration(p99[worst][0])} as service time and {duration(p99[worst][1])} as response time",
-        subtitle=f"{count(rate)} requests/s offered. Service time (dotted) runs from the actual "
-        "start, response time from the intended one",
-        data=Lines([*plots.values()], columns=len(plots)),
-        notes=(
-            "A closed loop sees service time only. What it misses is called coordinated omission. "
-            f"Each curve merges {of_blocks(len(trials[label]) for label in plots)}; the mark is at "
-            "p99.",
-            *listed([t for label in plots for t in trials[label]]),
-            *((f"Not drawn: {left}.",) if absent else ()),
-        ),
-    )
-
-
-def merged(times: Iterable[Latency | None]) -> Histogram:
-    return stats.merge_histograms(time.hdr for time in times if time)
-
-
 def nines(percentile: float) -> float:
     """Place of a percentile on the axis: the number of nines, log10 of 1/(1 - p)."""
     return -math.log10(1.0 - percentile / 100.0)
-
-
-def curve(found: Histogram, blocks: int) -> Line:
-    """From the median upwards, merged from so many blocks; empty with too few samples."""
-    points = [
-        LinePoint(nines(float(p)), stats.Spread(float(ms), float(ms), float(ms), blocks))
-        for p, ms in zip(*found.curve(), strict=True)
-        if p >= 50.0
-    ]
-    return points if len(points) > 1 else []

@@ -39,10 +39,9 @@ from bench.questions.question import (
     stated,
     upright,
 )
-from bench.show import cells
 from bench.show.figures import Bars, Colour, Figure, Panel, Stack
 from bench.show.measured import US, Measure, Measured, within
-from bench.show.table import CellMakers, Column, Table, name, tabled
+from bench.show.table import Table
 from bench.show.words import (
     blocks_words,
     differences,
@@ -59,8 +58,9 @@ ASKS: Final = "What does a page cost, and what is it made of?"
 BARE, STRIPPED = "bare", "stripped"
 """The controls: sockets alone, and callbacks without what all backends share."""
 
+FETCHED: Final = "fetch-100"
 SHOWN: Final = {
-    "fetch-100": ("fetched", "a fetched page: a list, no links"),
+    FETCHED: ("fetched", "a fetched page: a list, no links"),
     "throughput-100": ("crawled", "a crawled page: links too"),
 }
 """The points of the chart: what a page of each is, and the title of its panel."""
@@ -161,7 +161,7 @@ def over_campaigns(analysis: Analysis, asked: Contrast) -> list[Number]:
     values = stats.block_values(trials, metric)
     ratios = [c for c in analysis.compare(metric) if c.point == point]
     for label in OTHER_LIBRARIES:  # these have a ratio to asyncio as well
-        if both := stats.Values(trials, metric).pair(point, ASYNCIO, label):
+        if both := stats.PairedValues(trials, metric).pair(point, ASYNCIO, label):
             ratio = stats.ratio(*both, metric=metric)
             ratios.append(Comparison("", point, metric, ASYNCIO, label, ratio, False))
     return [
@@ -216,7 +216,7 @@ def middle(blocks: Blocks) -> float:
 
 
 def splits(analysis: Analysis) -> list[Split]:
-    """Every backend at every point where both controls can be had, in the campaign's order."""
+    """Every backend at the points of the chart, where both controls can be had."""
     controls: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
     polled: dict[str, bool] = {}
     for trial in analysis.records.controls:
@@ -230,11 +230,10 @@ def splits(analysis: Analysis) -> list[Split]:
         if value is not None and polled.get(trial.point) == stats.polled(trial):
             pages[trial.point, trial.label][trial.block] = value
     found = []
-    for point in stats.points_of(analysis.records):
+    for point in SHOWN:
         stripped = controls.get((point, STRIPPED), {})
         shared = within(pages.get((point, BASE), {}), stripped, sub)
-        fetched = f"fetch-{point.rpartition('-')[2]}"
-        bare = controls.get((point, BARE)) or controls.get((fetched, BARE), {})
+        bare = controls.get((point, BARE)) or controls.get((FETCHED, BARE), {})
         for label in analysis.labels if shared else ():
             parts = {} if label in analysis.stacks else shared
             mine = Split(point, label, pages.get((point, label), {}), bare, parts)
@@ -256,7 +255,7 @@ def measured(rows: Sequence[Split]) -> Measured:
         if mine:
             measures |= {
                 f"{TOTAL}-{point}": Measure(
-                    what, f"an exchange of a {what} page, processor time", US
+                    f"a {what} page", f"an exchange of a {what} page, processor time", US
                 ),
                 f"{SOCKETS}-{point}": Measure("sockets", "… of it sockets alone", US),
                 f"{SHARED}-{point}": Measure("shared", "… of it what backends share", US),
@@ -273,50 +272,31 @@ def answer(analysis: Analysis) -> Answer | None:
     figures = [figure for figure in (breakdown(analysis, rows), cpu(analysis)) if figure]
     if not found and not figures:
         return None
+    parts = measured(rows)
     return Answer(
-        measured(rows),
+        parts,
         head,
         f"{said} {COMMAND}".strip(),
-        tables=[table(analysis, rows)] if rows else [],
+        tables=[table(analysis, parts)] if rows else [],
         figures=figures,
         details=dict([*found.items()][1:]),
-        printed=True,
         compared=analysis.compare(CPU_PER_1000),  # what the figures' headlines rest on
     )
 
 
-COLUMNS: Final[CellMakers[Split]] = (
-    (name("backend"), lambda row: row.label),
-    (name("point"), lambda row: row.point),
-    (Column("CPU µs per page"), lambda row: cells.tenths(middle(row.total))),
-    (Column("sockets"), lambda row: cells.tenths(middle(row.sockets))),
-    (Column("shared parts"), lambda row: cells.tenths(middle(row.shared) if row.shared else None)),
-    (
-        Column("model, or stack"),
-        lambda row: (
-            cells.spread(stats.spread(row.rest.values())) if row.separable else NOT_SEPARABLE
-        ),
-    ),
-)
-
-
-def table(analysis: Analysis, rows: Sequence[Split]) -> Table:
-    places = analysis.places
-    return tabled(
+def table(analysis: Analysis, found: Measured) -> Table:
+    made = found.table(
         "What a page is made of",
-        COLUMNS,
-        rows,
-        about=(
-            "Medians over blocks, measured in turns, of differences within blocks. Sockets: the "
-            "control bare. Shared parts: callbacks less the control stripped, which is callbacks "
-            "without them. The rest is the model, with its range; a whole stack has no shared "
-            "parts. It is not separable where that range is not above 0."
-        ),
-        notes=[f"Not split, because the server slept for them: {listing(places.labels)}."]
-        if places and places.shared
-        else (),
-        grouped=True,
+        "Processor time at 100 slots, in turns. Sockets: the control bare. Shared parts: callbacks "
+        "less the control stripped, which is callbacks without them. The rest is the model; a "
+        "whole stack has no shared parts. It is not separable, and left out, where its range is "
+        "not above 0.",
+        further=" of differences within a block",
     )
+    places = analysis.places
+    slept = listing(places.labels) if places and places.shared else ""
+    notes = [f"Not split, because the server slept for them: {slept}."] * bool(slept)
+    return replace(made, notes=notes)
 
 
 def breakdown(analysis: Analysis, rows: Sequence[Split]) -> Figure | None:
@@ -328,7 +308,7 @@ def breakdown(analysis: Analysis, rows: Sequence[Split]) -> Figure | None:
     what = f"A {SHOWN[panels[0][0].point][0]} page"
     head = stated(pairs, first, lambda found: costs(found, what))
     return Figure(
-        name="segments",
+        name=NAME,
         title="What a page’s processor time is made of",
         headline=head.text if head else None,
         subtitle="Processor time of the client per exchange at 100 slots, in turns; median of "

@@ -9,13 +9,13 @@ get every processor: all but the server's (``apart``), or all of them, the serve
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import Comparison, Ratio, Spread
+from bench.analysis.stats import Comparison, Ratio
 from bench.analysis.stats.comparisons import Blocks
 from bench.analysis.summary import processors as processors_of
 from bench.analysis.wording import against, conjugated, interval
@@ -24,11 +24,11 @@ from bench.plan.participants import BASE, FREE, SPREADING
 from bench.questions.question import Answer, Headline
 from bench.schema import TrialRecord
 from bench.show import cells
-from bench.show.figures import Axis, Bars, Data, Figure, LinePoint, Lines, Panel, Plot
+from bench.show.figures import Bars, Figure, Panel
 from bench.show.measured import RATE as PAGES
 from bench.show.measured import TIMES, Measure, Measured
 from bench.show.table import MISSING, CellMakers, Column, name, tabled, words
-from bench.show.words import of_blocks
+from bench.show.words import BY_SERVER, of_blocks
 from bench.text import capital, listing, plural
 
 NAME: Final = "processors"
@@ -117,15 +117,6 @@ def rows(analysis: Analysis) -> list[ProcessorsRow]:
     ]
 
 
-def stepped(found: Sequence[ProcessorsRow]) -> set[str]:
-    """The labels that ran on several numbers of processors, the server apart."""
-    numbers: dict[str, set[int]] = defaultdict(set)
-    for row in found:
-        if row.how == "apart":
-            numbers[row.label].add(len(row.client))
-    return {label for label, counts in numbers.items() if len(counts) > 1}
-
-
 def gains(found: Comparison | None) -> bool:
     """Whether it is shown to crawl more pages per second than the base."""
     return bool(found and found.ratio.shown and (found.ratio.value or 0.0) > 1)
@@ -190,8 +181,7 @@ def answer(analysis: Analysis) -> Answer | None:
     if not found:
         return None
     number = usable(analysis)
-    by_number = stepped(found)
-    spread = [row for row in found if row.spreads or row.label in by_number]
+    spread = [row for row in found if row.spreads]
     head, untried = headline(number, spread), not_tried(analysis)
     each = [
         f"{capital(place)}, pages per second over those of `{BASE}` on one: {listing(said)}."
@@ -232,11 +222,6 @@ def headline(number: int, spread: Sequence[ProcessorsRow]) -> Headline:
     return Headline(f"On {on}, `{best.label}` {verb} {much}", behind, [best])
 
 
-def _median(blocks: Blocks) -> float | None:
-    spread = stats.spread(blocks.values())
-    return spread.median if spread else None
-
-
 COLUMNS: Final[CellMakers[ProcessorsRow]] = (
     (name("backend"), lambda row: row.label),
     (name("server"), lambda row: f"server {row.how}"),
@@ -251,7 +236,7 @@ COLUMNS: Final[CellMakers[ProcessorsRow]] = (
         lambda row: cells.ratio(row.ratio, base=row.compared is None),
     ),
     (words("verdict"), lambda row: row.ratio.verdict if row.ratio else ""),
-    (Column("CPU µs per page"), lambda row: cells.figure(_median(row.cpu))),
+    (Column("CPU µs per page"), lambda row: cells.figure(stats.middle(row.cpu.values()))),
     (Column("trials"), lambda row: str(len(row.rates))),
 )
 
@@ -259,17 +244,18 @@ COLUMNS: Final[CellMakers[ProcessorsRow]] = (
 def figure(
     analysis: Analysis, spread: Sequence[ProcessorsRow], head: Headline, untried: Sequence[str]
 ) -> Figure:
-    drawn = sorted((r for r in spread if r.client and r.ratio), key=lambda r: len(r.client))
-    labels = list(dict.fromkeys(row.label for row in drawn))
-    lines = {
-        how: {
-            label: [_point(r) for r in drawn if (r.how, r.label) == (how, label)]
-            for label in labels
-            if any((r.how, r.label) == (how, label) for r in drawn)
-        }
-        for how in PLACES
-        if any(row.how == how for row in drawn)
-    }
+    drawn = [row for row in spread if row.client and row.ratio]
+    places = sorted({(row.how, len(row.client)) for row in drawn})
+    mine = {place: [r for r in drawn if (r.how, len(r.client)) == place] for place in places}
+    panels = [
+        Panel(
+            f"{plural(number, 'processor')}, {SERVER[how]}",
+            {row.label: [row.ratio.spread if row.ratio else None] for row in rows},
+            TIMES,
+            [row.label for row in rows if row.hollow],
+        )
+        for (how, number), rows in mine.items()
+    ]
     return Figure(
         name=NAME,
         title="Many processors, against callbacks on one",
@@ -277,38 +263,11 @@ def figure(
         subtitle="Pages per second over those of callbacks on one processor, by the client’s "
         f"processors; this machine has {usable(analysis)}. {stats.AT_LEVEL} intervals over "
         + of_blocks(row.ratio.blocks for row in drawn if row.ratio),
-        data=_data(lines),
+        data=Bars(panels),
         notes=(
             "What can use many processors gets all that the server leaves it, or shares all with "
             "it; callbacks has one.",
+            *([BY_SERVER] * any(row.hollow for row in drawn)),
             *(text.replace("`", "") for text in untried),
         ),
     )
-
-
-def _point(row: ProcessorsRow) -> LinePoint:
-    ratio = row.ratio
-    value = ratio.value if ratio and ratio.value else 1.0
-    low, high = (ratio.low, ratio.high) if ratio else (None, None)
-    spread = Spread(value, low or value, high or value, 2 if low else 1)
-    return LinePoint(len(row.client), spread, row.hollow)
-
-
-def _data(lines: Mapping[str, Mapping[str, Sequence[LinePoint]]]) -> Data:
-    """Lines by processors; bars where a place has one number of them, as on a machine with two."""
-    numbers = {how: {p.x for line in mine.values() for p in line} for how, mine in lines.items()}
-    if all(len(found) == 1 for found in numbers.values()):
-        return Bars(
-            [
-                Panel(
-                    f"{plural(int(*numbers[how]), 'processor')}, {SERVER[how]}",
-                    {label: [point.y] for label, (point,) in mine.items()},
-                    TIMES,
-                )
-                for how, mine in lines.items()
-            ]
-        )
-    x = Axis("processors of the client", "counts")
-    y = Axis("pages/s ÷ callbacks on one", "ratios")
-    plots = [Plot(mine, x, y, PLACES[how]) for how, mine in lines.items()]
-    return Lines(plots, columns=len(lines))

@@ -83,7 +83,6 @@ class Answer:
     headline: Headline | None = None
     prose: str = ""  # Markdown: how it was measured, the cause, the command
     tables: Sequence[Table] = ()
-    printed: bool = False  # whether a campaign's end prints the tables, too
     figures: Sequence[Figure] = ()
     compared: Sequence[Comparison] = ()  # verdicts besides those against the campaign's base
     warnings: Sequence[str] = ()  # what to know before you quote a number
@@ -214,6 +213,8 @@ def of_models(
     because the two were chosen among them. ``compared`` is for a quantity with A/A pairs, from its
     family. With fewer than five blocks the sentence says how few, and has no interval.
     """
+    if key not in found.measures:
+        return None
     words = found.measures[key].unit.words
     two = [*combinations(found.with_(key, (*MODELS, *remedies)), 2)]
     if compared is None:

@@ -62,6 +62,7 @@ COLUMNS: Final = Readers(
     caption="Slow readers, served",
     about="Memory for each of the slow readers, and the response time of other clients that ask "
     "for the same 1 MB.",
+    figure=NAME,
     title="Memory of a server for each slow reader, and what other clients wait",
     subtitle="1,000 clients that read 1 KB of 1 MB per second ({what}), and ten that read fast",
     panels={

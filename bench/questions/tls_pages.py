@@ -74,7 +74,7 @@ COLUMNS: Final = Encrypted(
     about="Processor time of the client per page of a list, in turns, at 10 slots: on kept "
     "connections and with a connection for each page.",
     further="; encryption and handshake are differences within a block",
-    figure="tls-pages",
+    figure=NAME,
     title="Processor time per page, plain and over TLS",
     subtitle="Processor time of the client per page of a list at 10 slots, in turns",
     panels={

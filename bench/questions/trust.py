@@ -218,13 +218,12 @@ def accounting(aa: AaResult) -> list[str]:
     if not aa.tested:
         why = f" ({aa.refused} had too few blocks)" if aa.refused else ""
         return [f"No A/A comparison could be tested{why}."]
-    lines = [
+    return [
         f"{plural(aa.alarms, 'false alarm')} in {plural(aa.tested, 'A/A comparison')}, which are "
         f"{plural(aa.pairs, 'independent pair')} under several metrics: at most "
         f"{100 * (aa.bound or 0):.0f} % of such pairs raise an alarm ({AT_LEVEL} "
         "Clopper–Pearson bound)."
     ]
-    return lines
 
 
 def said_of_equal_work(found: EqualWork) -> str:

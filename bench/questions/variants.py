@@ -19,8 +19,8 @@ from bench.plan.participants import SPREADING
 from bench.questions.question import Answer
 from bench.schema import Rung, TrialRecord
 from bench.show import cells
-from bench.show.figures import Estimate, Figure, Forest, Unit
-from bench.show.measured import US, Measure, Measured, by_label
+from bench.show.figures import Bars, Figure, Panel, Unit
+from bench.show.measured import TIMES, US, Measure, Measured, by_label
 from bench.show.table import MISSING, Column, Row, Table, name, words
 from bench.store import Records
 from bench.text import KIB, count, listing, number, size_words
@@ -73,12 +73,11 @@ class Variants:
     cpu: Mapping[str, Comparison]  # with the baseline
     memory: Mapping[str, Ratio]  # the same
 
-    def row(self, label: str) -> list[Estimate]:
-        page = self.cpu[label].ratio if label in self.cpu else None
-        return [
-            Estimate(self.measured.spread(label, PAGE), page),
-            Estimate(self.measured.spread(label, HELD), self.memory.get(label)),
-        ]
+    @property
+    def ratios(self) -> dict[str, Mapping[str, Ratio]]:
+        """Measure -> variant -> its ratio to the baseline, as far as there is one."""
+        pages = {label: found.ratio for label, found in self.cpu.items() if found.ratio.value}
+        return {PAGE: pages, HELD: {x: ratio for x, ratio in self.memory.items() if ratio.value}}
 
 
 def variants(analysis: Analysis) -> Variants | None:
@@ -185,29 +184,45 @@ GROUPS: Final[dict[str, tuple[str, Callable[[Rung], bool]]]] = {
 def _figure(
     analysis: Analysis, found: Variants, key: str, title: str, wanted: Callable[[Rung], bool]
 ) -> Figure | None:
-    labels = [label for label in found.measured.values if wanted(found.about[label])]
+    held = "" if found.connections is None else f", {count(found.connections)} held"
+    titles = {PAGE: "time per page", HELD: f"{found.memory_words}{held}"}
+    labels = [
+        label
+        for label in found.measured.values
+        if wanted(found.about[label]) and any(label in mine for mine in found.ratios.values())
+    ]
     if len(labels) < 2:
         return None
-    held = "" if found.connections is None else f", {count(found.connections)} held"
+    floor = analysis.floor(CPU_PER_1000).log
     return Figure(
         name=key,
         title=title,
         headline=None,
-        subtitle="Each variant and its ratio (×) to the baseline that it changes one thing of, "
-        f"with {stats.AT_LEVEL} intervals paired within blocks",
-        data=Forest(
-            {
-                "processor time per page": US,
-                f"{found.memory_words} per connection{held}": MEASURES[HELD].unit,
-            },
-            {label: found.about[label].changes for label in labels},
-            {label: found.row(label) for label in labels},
+        subtitle="Each variant over the baseline that it changes one thing of: processor time and "
+        f"memory of a connection, with {stats.AT_LEVEL} intervals paired within blocks",
+        data=Bars(
+            [
+                Panel(
+                    titles[key],
+                    {x: [mine[x].spread if x in mine else None] for x in labels},
+                    TIMES,
+                    dots=True,
+                    around=(floor or 0.0) if key == PAGE else 0.0,
+                    said={x: cells.beside(mine[x]) for x in labels if x in mine},
+                )
+                for key, mine in found.ratios.items()
+                if mine.keys() & {*labels}
+            ]
         ),
         notes=tuple(_notes(analysis, found, labels)),
     )
 
 
 def _notes(analysis: Analysis, found: Variants, labels: Sequence[str]) -> Iterable[str]:
+    bases: dict[str, list[str]] = defaultdict(list)
+    for label in labels:
+        bases[found.about[label].against or ""].append(label)
+    yield "Baselines: " + "; ".join(f"{base} for {listing(x)}" for base, x in bases.items()) + "."
     if most := [
         f"{label} at most {count(limit)}" for label in labels if (limit := found.about[label].most)
     ]:
@@ -251,12 +266,12 @@ def _table(analysis: Analysis, found: Variants) -> Table:
 
 
 def _row(found: Variants, label: str) -> Row:
-    page, held = found.row(label)
+    page, held = (found.measured.spread(label, key) for key in (PAGE, HELD))
     return [
         label,
         found.about[label].changes,
-        cells.figure(page.spread.median if page.spread else None),
-        cells.judged_ratio(page.ratio),
-        cells.tenths(held.spread.median) if held.spread else MISSING,
-        cells.ratio(held.ratio),
+        cells.figure(page.median if page else None),
+        cells.judged_ratio(found.cpu[label].ratio if label in found.cpu else None),
+        cells.tenths(held.median) if held else MISSING,
+        cells.ratio(found.memory.get(label)),
     ]

@@ -282,7 +282,7 @@ COLUMNS: Final[CellMakers[ComparedRow]] = (
     (Column("A"), lambda row: count(row.a)),
     (Column("B"), lambda row: count(row.b)),
     (Column(f"B / A [{AT_LEVEL}]"), _ratio),
-    (words("verdict"), lambda row: Cell(row.verdict, row.verdict, TONES.get(row.verdict, "plain"))),
+    (words("verdict"), lambda row: Cell(row.verdict, TONES.get(row.verdict, "plain"))),
     (words("ratio to the base", drop=1), lambda row: row.agreement or MISSING),
 )
 

@@ -1,13 +1,13 @@
 """HTML from templates, from sentences with Markdown, and from charts; all other text is escaped.
 
-matplotlib draws a chart once in each theme. The two files differ only in their colours, so a page
-holds the light one, with a CSS variable in place of each colour.
+A chart's file names the dark colour of each light one (:func:`bench.palette.adapting`). A page has
+a theme of its own to choose, so it holds the drawing with a CSS variable in place of each colour.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -17,8 +17,8 @@ from markupsafe import Markup, escape
 
 from bench import filesystem
 from bench.analysis.stats import AT_LEVEL
+from bench.palette import COLOUR, dark_of
 
-_COLOUR: Final = re.compile(r"#[0-9a-f]{6}\b")
 _REFERENCE: Final = re.compile(r'(?:url\(#|href="#)([\w.-]+)')
 _FONT: Final = re.compile(r"font-family: [^;\"]*; ")
 _LOCAL: Final = re.compile(r'<a href="(?!https://)[^"]*">(.*?)</a>', re.DOTALL)
@@ -73,35 +73,16 @@ class Colours:
         """The CSS value that stands for a pair."""
         return f"var({self._names.setdefault((light, dark), f'--c{len(self._names)}')})"
 
-    def like(self, light: str) -> str:
-        """What stands for this light colour and whichever dark one it has on the page."""
-        known = (name for (one, _), name in self._names.items() if one == light)
-        return next((f"var({name})" for name in known), light)
-
     def css(self, theme: int) -> str:
         """The declarations of all variables, for theme 0 (light) or 1 (dark)."""
         return " ".join(f"{name}: {pair[theme]};" for pair, name in self._names.items())
 
 
-def svg(name: str, alt: str, files: Mapping[str, Path], colours: Colours) -> Markup:
-    """The SVG element of a chart, from its file for each theme, or the light one alone.
-
-    Then its colours are those that the page has already. The name makes identifiers unique on
-    the page. Raises ValueError when the two files have not the same number of colours, so are not
-    the same picture.
-    """
-    light, *dark = (
-        _picture(filesystem.read_text(files[kind]))
-        for kind in ("svg/light", "svg/dark")
-        if kind in files
-    )
-    found = _COLOUR.findall(light)
-    if dark:
-        pairs = zip(found, _COLOUR.findall(dark[0]), strict=True)
-        variables = iter([colours.variable(*pair) for pair in pairs])
-    else:
-        variables = iter(map(colours.like, found))
-    text = _COLOUR.sub(lambda _: next(variables), light)
+def svg(name: str, alt: str, file: Path, colours: Colours) -> Markup:
+    """The SVG element of a chart's file. The name makes identifiers unique on the page."""
+    drawn = filesystem.read_text(file)
+    light, dark = _picture(drawn), dark_of(drawn)
+    text = COLOUR.sub(lambda found: colours.variable(found[0], dark.get(found[0], found[0])), light)
     # An attribute cannot hold a variable, a style can.
     text = re.sub(r' fill="(var\(--c\d+\))"', r' style="fill: \1"', text)
     used = set(_REFERENCE.findall(text))

@@ -40,7 +40,7 @@ MOST: Final = 10
 
 FIRST: Final = (
     *("glance", "throughput", "cpu", "memory", "c10k", "tls-memory", "spectrum"),
-    *("hockey-stick", "mixed", "against-asyncio"),
+    *("open_loop", "mixed", "against"),
 )
 """These, in this order, where they were drawn; otherwise the first."""
 
@@ -87,11 +87,11 @@ def page(
     reader = markup.reader()
     named, campaign = findings.named(analysis), analysis.campaign
     colours = markup.Colours()
-    pictures = {one.name: markup.svg(one.name, one.alt, one.files, colours) for one in charts}
+    pictures = {
+        one.name: markup.svg(one.name, one.alt, one.files["svg"], colours) for one in charts
+    }
     narrow = {
-        one.name: [
-            markup.svg(file.stem, one.alt, {"svg/light": file}, colours) for file in one.narrow
-        ]
+        one.name: [markup.svg(file.stem, one.alt, file, colours) for file in one.narrow]
         for one in charts
     }
     first = shown_first([*pictures])
@@ -226,9 +226,8 @@ def build(
     """Draw the charts and write summary, page and citation to ``folder``; returns the charts.
 
     ``file`` holds the records: its checksum is cited, and extensions find their
-    own records beside it. Charts are drawn light as SVG and PNG and dark as
-    SVG; ``everything`` adds PDF and dark pixels. Raises
-    :class:`bench.errors.BenchError` when something cannot be written.
+    own records beside it. Charts are drawn as SVG and PNG; ``everything`` adds
+    PDF. Raises :class:`bench.errors.BenchError` when something cannot be written.
     """
     sha256 = cite.checksum(file)
     sections = [found for one in extensions for found in one.sections(analysis, file.parent)]
@@ -239,7 +238,6 @@ def build(
                 analysis,
                 folder / files.CHARTS,
                 formats=("svg", "png", "pdf") if everything else ("svg", "png"),
-                dark=("svg", "png", "pdf") if everything else ("svg",),
                 narrow=Path(narrow),
             )
         except OSError as error:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.analysis.analysis import Analysis
 from bench.report import summary
-from bench.report.charts import file_name, story
+from bench.report.charts import story
 from bench.report.page import shown_first
 
 NAME = "gallery"
@@ -24,14 +24,14 @@ def markdown(analysis: Analysis, charts: str, folder: Path) -> str:
     only what was drawn is shown.
     """
     told = story(analysis)
-    drawn = [name for name in told if (folder / file_name(name, "svg", "light")).is_file()]
+    drawn = [name for name in told if (folder / f"{name}.svg").is_file()]
     shown = shown_first(drawn)
     width = "100%" if len(shown) == 1 else "49%"
     return "\n".join(
         f'<a href="{address}"><img src="{address}" width="{width}" '
         f'alt="{escape(f"Chart: {told[name].headline}")}"></a>'
         for name in shown
-        for address in [f"{charts}/{file_name(name, 'svg', 'light')}"]
+        for address in [f"{charts}/{name}.svg"]
     )
 
 

@@ -57,15 +57,9 @@ def _list(title: str, lines: list[str]) -> list[str]:
 
 
 def show(analysis: Analysis, console: Console) -> None:
-    """Print the tables that you look at first, and what speaks for the campaign."""
-    if analysis.campaign.interpreters:
-        for table in tables(analysis):
-            show_table(table, console)
-    else:
-        show_table(closed_loop(analysis), console)
-        for _, answer in answers(analysis):
-            for table in answer.tables if answer.printed else ():
-                show_table(table, console)
+    """Print its tables, and what speaks for the campaign."""
+    for table in tables(analysis):
+        show_table(table, console)
     for line in method(analysis):
         console.print(Text.assemble(("• ", "dim"), line))
 
@@ -106,40 +100,23 @@ def _listed(values: Mapping[str, object]) -> str:
 
 def _verdict(row: SummaryRow) -> str | Cell:
     if row.twin:
-        return Cell("A/A twin", "A/A twin", "muted")
+        return Cell("A/A twin", "muted")
     if not row.trials:
-        return Cell("no valid trial", "no valid trial", "bad")
+        return Cell("no valid trial", "bad")
     return cells.verdict(row.ratio, row.limiter)
 
 
-def _service(row: SummaryRow, value: float | None) -> str | Cell:
-    return Cell("struck", "struck", "muted") if row.struck else cells.figure(value)
-
-
-BACKEND: Final = name("backend"), lambda row: row.label
-LIMITER: Final = name("limiter", drop=2), lambda row: cells.limiter(row.limiter)
-SPEED: Final[CellMakers[SummaryRow]] = (
+COLUMNS: Final[CellMakers[SummaryRow]] = (
+    (name("backend"), lambda row: row.label),
+    (name("point"), lambda row: row.point),
     (Column("pages/s, median [min–max]"), lambda row: cells.spread(row.pages_per_s)),
     (Column(f"ratio [{stats.AT_LEVEL}]"), lambda row: cells.ratio(row.ratio, base=row.base)),
     (words("verdict"), _verdict),
-)
-CPU: Final[CellMakers[SummaryRow]] = (
+    (words("why", drop=9), lambda row: "" if row.twin else cells.why(row.ratio)),
     (Column("CPU user ms / 1000 pages", drop=3), lambda row: cells.figure(row.cpu_user_ms)),
     (Column("CPU system ms / 1000 pages", drop=3), lambda row: cells.figure(row.cpu_system_ms)),
-)
-P99: Final = Column("p99 ms", drop=4), lambda row: _service(row, row.service_p99_ms)
-COLUMNS: Final[CellMakers[SummaryRow]] = (
-    BACKEND,
-    (name("point"), lambda row: row.point),
-    *SPEED,
-    (words("why", drop=9), lambda row: "" if row.twin else cells.why(row.ratio)),
-    *CPU,
-    (Column("round ms", drop=6), lambda row: cells.figure(row.round_ms)),
-    (Column("under the clock", drop=7), lambda row: cells.percent(row.clock_share)),
-    (Column("p50 ms", drop=4), lambda row: _service(row, row.service_p50_ms)),
-    P99,
     (Column("of ceiling", drop=5), lambda row: cells.share(row.ceiling_share)),
-    LIMITER,
+    (name("limiter", drop=2), lambda row: cells.limiter(row.limiter)),
     (Column("trials", drop=8), lambda row: row.counted),
 )
 
@@ -153,11 +130,8 @@ def closed_loop(analysis: Analysis) -> Table:
         COLUMNS,
         [row for row in analysis.rows if row.workload in stats.CLOSED],
         about=f"Ratios are to {analysis.base}, paired within blocks, with {stats.AT_LEVEL} "
-        "intervals by Student. CPU is the crawler’s, per 1000 pages. A round is "
-        "slots ÷ rate: what an exchange takes with everything around it. p50 and p99 are of the "
-        "service time, and struck where its clock covers less than "
-        f"{100 * stats.COVERED:.0f} % of a round. ○: limited by the server, so not the "
-        f"backend’s own speed.{ceiling}",
+        "intervals by Student. CPU is the crawler’s, per 1000 pages. ○: limited "
+        f"by the server, so not the backend’s own speed.{ceiling}",
         notes=_where(analysis),
         grouped=True,
     )

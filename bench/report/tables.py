@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from bench.show.table import Cell, Column, Row, Table, Tone
+from bench.show.table import Cell, Column, Row, Table, Tone, text_of
 from bench.text import markdown_text
 
 STYLES: Final[dict[Tone, str]] = {"plain": "", "good": "green", "bad": "red", "muted": "dim"}
@@ -67,7 +67,7 @@ def show(table: Table, console: Console) -> None:
     for place, width in layout.widths.items():
         column = columns[place]
         shown.add_column(
-            Text(_title(column, brief=layout.brief)),
+            Text(column.title),
             justify=column.align,
             width=width + (indent if place == 0 else 0) if layout.fits else None,
             overflow="fold",
@@ -76,7 +76,7 @@ def show(table: Table, console: Console) -> None:
         if group:
             shown.add_row(Text(group, style="bold"))
         for row in part.rows:
-            cells = [_styled(row[place], brief=layout.brief) for place in layout.widths]
+            cells = [_styled(row[place]) for place in layout.widths]
             cells[0].pad_left(indent)
             shown.add_row(*cells)
     console.print(shown)
@@ -89,45 +89,22 @@ class Layout:
     """Which columns are shown, and how."""
 
     widths: dict[int, int]  # place of a column -> its width
-    brief: bool  # cells are short
     fits: bool  # otherwise cells are broken into lines
 
 
 def fit(columns: Sequence[Column], rows: Sequence[Row], width: int) -> Layout:
-    """The layout that shows most in this width.
-
-    Columns are dropped first; if that is not enough, all come back with brief
-    cells and are dropped again.
-    """
-    widths: dict[int, int] = {}
-    for brief in (False, True):
-        widths = {
-            place: _width(column, [row[place] for row in rows], brief=brief)
-            for place, column in enumerate(columns)
-        }
-        for drop in sorted({column.drop for column in columns}, reverse=True):
-            if sum(widths.values()) + BETWEEN * len(widths) + 1 <= width:
-                return Layout(widths, brief, fits=True)
-            if drop:
-                widths = {p: w for p, w in widths.items() if columns[p].drop != drop}
-    return Layout(widths, brief=True, fits=False)
+    """The layout that shows most in this width: the columns least wanted are dropped."""
+    widths = {
+        place: max(map(cell_len, [*column.title.split(), *(text_of(row[place]) for row in rows)]))
+        for place, column in enumerate(columns)
+    }
+    for drop in sorted({column.drop for column in columns}, reverse=True):
+        if sum(widths.values()) + BETWEEN * len(widths) + 1 <= width:
+            return Layout(widths, fits=True)
+        if drop:
+            widths = {p: w for p, w in widths.items() if columns[p].drop != drop}
+    return Layout(widths, fits=False)
 
 
-def _width(column: Column, cells: Sequence[str | Cell], *, brief: bool) -> int:
-    words = _title(column, brief=brief).split()
-    return max(cell_len(text) for text in [*words, *(_text(cell, brief=brief) for cell in cells)])
-
-
-def _title(column: Column, *, brief: bool) -> str:
-    return column.title.partition(",")[0] if brief else column.title
-
-
-def _text(cell: str | Cell, *, brief: bool) -> str:
-    if isinstance(cell, Cell):
-        return cell.brief if brief else cell.text
-    return cell
-
-
-def _styled(cell: str | Cell, *, brief: bool) -> Text:
-    style = STYLES[cell.tone] if isinstance(cell, Cell) else ""
-    return Text(_text(cell, brief=brief), style=style)
+def _styled(cell: str | Cell) -> Text:
+    return Text(text_of(cell), style=STYLES[cell.tone] if isinstance(cell, Cell) else "")

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from statistics import median
 from typing import Final
 
-from bench.show import cells
 from bench.show.figures import (
     Axis,
     Bar,
     Bars,
-    Cloud,
-    Data,
-    Dots,
-    Estimate,
-    Forest,
+    FigureData,
     Line,
     Lines,
     Plot,
@@ -33,20 +27,18 @@ SCALES: Final[dict[str, Callable[[float], str]]] = {
     **{"times": duration, "counts": count, "shares": "{:.0%}".format},
     **{"ratios": "{:.2f}".format, "nines": lambda nines: f"p{100 - 100 * 10**-nines:.3g}"},
 }
-KINDS: Final[dict[type, str]] = {
-    **{Bars: "Bar chart", Dots: "Dot chart"},
-    **{Lines: "Line chart", Forest: "Bar chart", Cloud: "Scatter chart"},
-}
 
 
-def alt(title: str, data: Data) -> str:
+def alt(title: str, data: FigureData) -> str:
     """``Bar chart: title. axis: threads 3 µs; callbacks 1 µs. Variants: …``."""
     panels = [(of, said) for of, said in _panels(data) if said]
-    kind = "Stacked bar chart" if isinstance(data, Bars) and data.parts else KINDS[type(data)]
+    kind = "Line chart"
+    if isinstance(data, Bars):
+        kind = "Stacked bar chart" if data.parts else "Bar chart"
     return ". ".join([f"{kind}: {title}", *(_grouped(*each) for each in panels)]) + "."
 
 
-def labels_of(data: Data) -> set[str]:
+def labels_of(data: FigureData) -> set[str]:
     """Every label that is drawn with a value."""
     return {label for _, said in _panels(data) for label, words in said.items() if words}
 
@@ -66,7 +58,7 @@ def _grouped(of: str, said: Mapping[str, str]) -> str:
     return ". ".join(": ".join(filter(None, part)) for part in parts if any(part))
 
 
-def _panels(data: Data) -> Iterator[tuple[str, dict[str, str]]]:
+def _panels(data: FigureData) -> Iterator[tuple[str, dict[str, str]]]:
     match data:
         case Bars():
             both = f" ({data.faint}, then {data.strong})" if data.faint else ""
@@ -82,29 +74,6 @@ def _panels(data: Data) -> Iterator[tuple[str, dict[str, str]]]:
             for plot in data.plots:
                 of = " ".join(filter(None, [plot.title, plot.y.label and f"({plot.y.label})"]))
                 yield of, {x: _line(plot, x, line) for x, line in plot.lines.items()}
-        case Cloud():
-            of, middles = f"{data.y.label}, by {data.x.label}", {}
-            for label, places in data.dots.items():
-                x, y = (median(axis) for axis in zip(*places, strict=True))
-                middles[label] = f"{data.y.words(y)} at {data.x.words(x)}"
-            yield of, middles
-        case Dots():
-            for dots in data.panels:
-                for group in dots.groups:
-                    yield (
-                        f"{dots.title}, {group.name}".strip(", "),
-                        {
-                            dot.label: dots.ticks(dot.value)
-                            for dot in group.dots
-                            if dot.value is not None
-                        },
-                    )
-        case Forest():
-            units = list(data.columns.values())
-            yield (
-                ", ".join(data.columns),
-                {label: ", ".join(map(_estimate, row, units)) for label, row in data.rows.items()},
-            )
 
 
 def _bars(row: Sequence[Bar], unit: Unit) -> str:
@@ -139,10 +108,3 @@ def _line(plot: Plot, label: str, line: Line) -> str:
 
 def _on(axis: Axis, value: float) -> str:
     return SCALES.get(axis.scale, axis.words)(value)
-
-
-def _estimate(found: Estimate, unit: Unit) -> str:
-    if found.spread is None:
-        return "not measured"
-    change = cells.change(found.ratio)
-    return unit.words(found.spread.median) + (f" ({change})" if change else "")

@@ -24,14 +24,14 @@ def tenths(value: float | None) -> str:
     return MISSING if value is None else f"{value:.1f}"
 
 
-def spread(found: Spread | None) -> str | Cell:
+def spread(found: Spread | None) -> str:
     """``11,000 [10,500–12,300]``: the median and the whole range."""
     if found is None:
         return MISSING
     median = figure(found.median)
     if found.count == 1:
-        return Cell(f"{median} (one trial)", median)
-    return Cell(f"{median} [{figure(found.low)}–{figure(found.high)}]", median)
+        return f"{median} (one trial)"
+    return f"{median} [{figure(found.low)}–{figure(found.high)}]"
 
 
 def kib(value: float | None) -> str:
@@ -47,12 +47,12 @@ def memory(fit: MemoryFit | None) -> str:
     return kib(fit.total) if fit else MISSING
 
 
-def user_memory(fit: MemoryFit | None) -> str | Cell:
+def user_memory(fit: MemoryFit | None) -> str:
     """Its part in user space, with the interval."""
     if fit is None:
         return MISSING
     text, ends = kib(fit.user), fit.user_interval
-    return Cell(f"{text} [{'–'.join(map(kib, ends))}]", text) if ends else text
+    return f"{text} [{'–'.join(map(kib, ends))}]" if ends else text
 
 
 def percent(value: float | None) -> str:
@@ -84,6 +84,11 @@ def change(found: Ratio | None) -> str:
     return f"×{ratio(found).partition(', median')[0]}" if found.shown else UNDECIDED
 
 
+def beside(found: Ratio) -> str:
+    """What stands beside a mark: the ratio with its interval, or its verdict."""
+    return change(found) if found.shown else f"×{found.value or 0:.2f}, {found.verdict}"
+
+
 def judged_ratio(found: Ratio | None) -> str:
     """A ratio, followed by its verdict where no difference is shown."""
     if found is None or found.shown:
@@ -101,7 +106,7 @@ def verdict(found: Ratio | None, limiter: Limiter | None = None) -> str | Cell:
         return ""
     at_least = limiter == "server" and found.shown and (found.value or 0.0) > 1
     text = f"{found.verdict}, at least" if at_least else found.verdict
-    return Cell(text, text, VERDICT_TONES.get(found.verdict, "muted"))
+    return Cell(text, VERDICT_TONES.get(found.verdict, "muted"))
 
 
 def why(found: Ratio | None) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from bench.analysis.stats import Ratio, Spread
+from bench.analysis.stats import Spread
 from bench.text import number
 
 
@@ -96,11 +96,14 @@ Line = Sequence[LinePoint]
 class Axis:
     """``linear`` begins at 0; ``values`` too, unless they differ too much; ``ratios`` have a 1.
 
-    ``nines`` is the axis of HdrHistogram plots: log10 of 1/(1 - p), 2 for a 99th percentile.
+    ``nines`` is the axis of HdrHistogram plots: log10 of 1/(1 - p), 2 for a 99th percentile. On
+    ``names`` whole numbers are places of things that no line connects, each named by ``words``.
     """
 
     label: str
-    scale: Literal["linear", "values", "counts", "times", "ratios", "nines", "shares"] = "linear"
+    scale: Literal["linear", "values", "counts", "times", "ratios", "nines", "shares", "names"] = (
+        "linear"
+    )
     words: Callable[[float], str] = number
 
 
@@ -115,6 +118,7 @@ class Plot:
     dotted: Mapping[str, Line] = field(default_factory=dict)  # thin, without ranges
     dashed: Mapping[str, Line] = field(default_factory=dict)  # calculated; dashed beyond the last
     hairs: Mapping[str, Sequence[Line]] = field(default_factory=dict)  # a hairline for each block
+    clouds: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)  # samples
     marks: Mapping[str, LinePoint] = field(default_factory=dict)  # in place of one mark per point
     shade: tuple[float | None, float] | None = None  # from where to where, None: the left end
     beyond: tuple[float, str] | None = None  # from where on there is no value, and why
@@ -128,7 +132,7 @@ class Plot:
 class Lines:
     """Lines in one panel, named at their ends, or in several, with a key.
 
-    Several panels fill rows of as many ``columns``; a row of ratios has one scale.
+    Several panels fill rows of as many ``columns``; in a row equal axes have one scale.
     """
 
     plots: Sequence[Plot]
@@ -143,74 +147,7 @@ class Lines:
                 yield from line
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A figure and its ratio to that of the baseline."""
-
-    spread: Spread | None
-    ratio: Ratio | None = None
-    words: str = ""  # in place of the figure
-
-
-@dataclass(frozen=True, slots=True)
-class Forest:
-    """Each label with the one thing it changes, if any, and what that does to each quantity."""
-
-    columns: Mapping[str, Unit]  # title of a quantity -> how its values are written
-    changes: Mapping[str, str]
-    rows: Mapping[str, Sequence[Estimate]]
-    at: float | None = None  # what the figures are compared with
-
-
-@dataclass(frozen=True, slots=True)
-class Dot:
-    """A value with its interval; one without a value keeps its place."""
-
-    label: str
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class DotGroup:
-    """Dots side by side."""
-
-    name: str
-    dots: Sequence[Dot]
-
-
-@dataclass(frozen=True, slots=True)
-class DotPanel:
-    """Groups of dots; ``ratios`` lie around 1, and the axis of others begins at 0."""
-
-    title: str
-    groups: Sequence[DotGroup]
-    ticks: Callable[[float], str]
-    ratios: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Dots:
-    """Panels of dots in so many columns; ``breaks`` are groups after which nothing compares."""
-
-    panels: Sequence[DotPanel]
-    columns: int = 1
-    key: Sequence[str] = ()
-    breaks: Sequence[int] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Cloud:
-    """Samples as dots, by label, and a line through them: its height at 0 and its slope."""
-
-    x: Axis
-    y: Axis
-    dots: Mapping[str, Sequence[tuple[float, float]]]
-    line: tuple[float, float]
-
-
-Data = Bars | Cloud | Dots | Forest | Lines
+FigureData = Bars | Lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +158,7 @@ class Figure:
     title: str  # names what is drawn
     headline: str | None  # what it shows in one sentence, if it shows anything
     subtitle: str  # defines the quantity
-    data: Data
+    data: FigureData
     notes: tuple[str, ...] = ()
     told: str = ""  # in words, where :mod:`bench.show.alt` does not find the best
 

@@ -18,7 +18,7 @@ from bench.analysis.stats.comparisons import Blocks
 from bench.schema import TrialRecord
 from bench.show import cells
 from bench.show.figures import Panel, Unit
-from bench.show.table import MISSING, Cell, Column, Row, Table, name
+from bench.show.table import MISSING, Column, Row, Table, name
 from bench.text import count, duration, duration_tick, listing, number, significant, times
 
 Value = Callable[[TrialRecord], float | None]
@@ -175,5 +175,5 @@ class Measured:
         ]
 
 
-def _cell(found: Spread | None, *, alone: bool) -> str | Cell:
+def _cell(found: Spread | None, *, alone: bool) -> str:
     return cells.figure(found.median) if found and alone else cells.spread(found)

@@ -17,7 +17,7 @@ from bench.analysis.stats import Spread
 from bench.analysis.wording import prose
 from bench.plan.labels import Label
 from bench.show.alt import SCALES, labels_of
-from bench.show.figures import Bars, Data, Dots, Forest, Lines
+from bench.show.figures import Bars, FigureData, Lines
 from bench.text import GIB, KIB, MIB
 from crawlers.catalogue import OURS
 
@@ -45,7 +45,7 @@ def names_in(text: str) -> set[str]:
     return {name.lower() for name in NAMES.findall(text)}
 
 
-def contradiction(title: str, data: Data, about: str = "") -> str | None:
+def contradiction(title: str, data: FigureData, about: str = "") -> str | None:
     """What a title says that its picture does not show; None where they agree.
 
     What everything is drawn relative to may be named by its axes, or by ``about``.
@@ -74,18 +74,16 @@ def contradiction(title: str, data: Data, about: str = "") -> str | None:
     return None
 
 
-def says_something(data: Data) -> bool:
+def says_something(data: FigureData) -> bool:
     """Whether there are two values to compare, or a ratio."""
     if isinstance(data, Bars) and any(
         panel.around is not None or panel.unit.symbol == "×" for panel in data.panels
     ):
         return True
-    return any(len(group) > 1 for group in map(list, _groups(data))) or not isinstance(
-        data, Bars | Lines | Forest
-    )
+    return any(len(group) > 1 for group in map(list, _groups(data)))
 
 
-def alone(data: Data) -> bool:
+def alone(data: FigureData) -> bool:
     """Whether a mark or bar stands for a single trial."""
     return any(spread.count == 1 for spread in _spreads(data))
 
@@ -109,37 +107,30 @@ def _read(words: str, value: float) -> float:
     return _canonical(found) if found else value
 
 
-def _axes(data: Data) -> Iterator[str]:
+def _axes(data: FigureData) -> Iterator[str]:
     if isinstance(data, Lines):
         for plot in data.plots:
             yield from (plot.x.label, plot.y.label, plot.title)
 
 
-def _groups(data: Data) -> Iterator[Iterable[float]]:
+def _groups(data: FigureData) -> Iterator[Iterable[float]]:
     """The drawn values that a reader may divide, as they are written."""
     if isinstance(data, Bars):
         for panel in data.panels:
             every = [value for values in panel.values.values() for value in values]
             yield [_read(panel.unit.words(value), value) for value in every]
-    elif isinstance(data, Lines):
+    else:
         for plot in data.plots:
             words = SCALES.get(plot.y.scale, plot.y.words)
             lines = [*plot.lines.values(), *plot.dotted.values(), *plot.dashed.values()]
             points = {(point.x, point.y.median) for line in lines for point in line}
             yield [_read(words(value), value) for _, value in points]
             yield [x for x, _ in points]
-    elif isinstance(data, Dots):
-        for dots in data.panels:
-            yield [dot.value for group in dots.groups for dot in group.dots if dot.value]
-    elif isinstance(data, Forest):
-        for column, unit in enumerate(data.columns.values()):
-            row = [mine[column].spread for mine in data.rows.values()]
-            yield [_read(unit.words(spread.median), spread.median) for spread in row if spread]
 
 
-def _spreads(data: Data) -> Iterator[Spread]:
+def _spreads(data: FigureData) -> Iterator[Spread]:
     if isinstance(data, Bars):
         rows = (row for panel in data.panels for row in panel.rows.values())
         yield from (bar for row in rows for bar in row if isinstance(bar, Spread))
-    elif isinstance(data, Lines):
+    else:
         yield from (point.y for plot in data.plots if not plot.marks for point in data.points)

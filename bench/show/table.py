@@ -42,8 +42,7 @@ class Cell:
     """A cell with more to it than its text."""
 
     text: str
-    brief: str  # for a narrow terminal
-    tone: Tone = "plain"
+    tone: Tone
 
 
 Row = Sequence[str | Cell]

@@ -25,6 +25,7 @@ WHOLE: Final = frozenset({*(backend.name for backend in STACKS), "httpx_tuned"})
 """
 
 
+BY_SERVER: Final = "Hollow: limited by the fixture server, so the crawler may be faster."
 BY_LOAD: Final = "Hollow: the load was slower than this server."
 """The note of bars whose server waited for its clients."""
 

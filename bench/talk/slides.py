@@ -152,4 +152,4 @@ def _svg(design: Design, backends: Sequence[str], folder: Path, colours: markup.
     """The chart without its headline and small print, which the slide has in larger type."""
     bare = replace(design, title="", finding=None, subtitle="", notes=(), hollow=False)
     drawn = Sheet(folder, backends, (), ("svg",), shape="stage").draw(bare)
-    return markup.svg(bare.name, design.alt, drawn.files, colours)
+    return markup.svg(bare.name, design.alt, drawn.files["svg"], colours)

@@ -20,7 +20,7 @@ from __future__ import annotations
 from bench.analysis.stats.comparisons import (
     Family,
     Pair,
-    Values,
+    PairedValues,
     compare_pairs,
     star,
 )
@@ -41,20 +41,15 @@ from bench.analysis.stats.memory import (
 )
 from bench.analysis.stats.metrics import (
     CLOSED,
-    COVERED,
     CPU_PER_1000,
     CPU_PER_REQUEST,
     METRICS,
     PAGES_PER_S,
-    SERVICE_P50,
-    SERVICE_P99,
     USER_PER_CONNECTION,
     Metric,
-    clock_share,
     cpu_ms_per_1000,
     least_served,
     per_exchange,
-    round_ms,
 )
 from bench.analysis.stats.noise import (
     AaResult,
@@ -76,6 +71,7 @@ from bench.analysis.stats.ratios import (
     corrected,
     floor_words,
     log_interval,
+    of_slopes,
     ratio,
     student,
 )

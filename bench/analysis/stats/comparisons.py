@@ -34,10 +34,9 @@ Pair = tuple[str, str, str]
 """Point, base and label of a comparison."""
 
 Blocks = Mapping[int, float]
-"""Block -> value."""
 
 
-class Values:
+class PairedValues:
     """The values of trials by one metric, paired only where the server did the same for both.
 
     Waking a server that sleeps is part of each send, so a page costs more than from one
@@ -93,7 +92,7 @@ def compare_pairs(
     verdict. (Of memory, faults are the measure.)
     """
     trials = trials_of(records, *metric.workloads)
-    values = Values([*trials, *companions_of(records, *metric.workloads)], metric)
+    values = PairedValues([*trials, *companions_of(records, *metric.workloads)], metric)
     floor = aa_noise_floor(records, metric)
     workload_of = {t.point: t.workload for t in trials}
     limited = server_limited(records) if metric is PAGES_PER_S else set()

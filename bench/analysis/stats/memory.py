@@ -11,7 +11,7 @@ from typing import Final, Protocol
 import numpy as np
 from scipy import stats as sps
 
-from bench.analysis.stats.records import LEVEL, labels_of, spread, trials_of
+from bench.analysis.stats.records import LEVEL, Spread, labels_of, spread, trials_of
 from bench.schema import MemoryParts, TrialRecord
 from bench.store import Records
 from bench.text import KIB
@@ -144,12 +144,13 @@ class MemoryFit:
     def user(self) -> float | None:
         return self.each.get("user")
 
-    def compared(self, *, in_all: bool) -> float | None:
-        """Bytes per connection that are compared: of all parts, or of user memory alone."""
-        return self.total if in_all else self.user
-
-    def compared_interval(self, *, in_all: bool) -> tuple[float, float] | None:
-        return self.interval if in_all else self.user_interval
+    def spread(self, *, in_all: bool) -> Spread | None:
+        """Bytes per connection with their interval: of all parts, or of user memory alone."""
+        value = self.total if in_all else self.user
+        if value is None:
+            return None
+        low, high = (self.interval if in_all else self.user_interval) or (value, value)
+        return Spread(value, low, high, self.trials)
 
     @property
     def server_side(self) -> float | None:

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bench.analysis.stats.memory import memory_growth
-from bench.analysis.stats.records import number_param
-from bench.histograms import MIN_BEYOND
-from bench.schema import Fairness, Latency, TrialRecord
+from bench.schema import Fairness, TrialRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,56 +67,6 @@ def page_faults_per_page(trial: TrialRecord) -> float | None:
 #: sets the rate of an open loop, a barrier trial waits for the barrier, and a
 #: recorder-cost trial measures the recorder and not the backend.
 CLOSED: Final = ("fetch", "throughput", "whole", "waiting", "real", "ladder", "regime")
-COVERED: Final = 0.8
-"""A clock that covers less of a slot's round than this does not say how long a request takes."""
-EDGES: Final = 3
-"""Rounds of a slot that do not count: slots fill up, and at the end some have no work."""
-
-
-def round_ms(trial: TrialRecord) -> float | None:
-    """What an exchange takes with everything around it: slots ÷ rate, by Little's law."""
-    exchanges, slots = sum(trial.statuses.values()), number_param(trial, "slots")
-    if trial.workload not in (*CLOSED, "crossover"):
-        return None
-    if not exchanges or not trial.elapsed_s or not slots:
-        return None
-    return 1000 * slots * trial.elapsed_s / exchanges
-
-
-def clock_share(trial: TrialRecord) -> float | None:
-    """The share of a slot's round that the service time covers; None in a crawl of few rounds.
-
-    The rest of a round is spent waiting for the frontier, or for the interpreter's lock, and on
-    reading the page.
-    """
-    each = round_ms(trial)
-    if each is None or trial.service_time is None:
-        return None
-    rounds = sum(trial.statuses.values()) / (number_param(trial, "slots") or 1.0)
-    if rounds <= EDGES:
-        return None
-    return min(1.0, trial.service_time.mean_ms / each * rounds / (rounds - EDGES))
-
-
-def covered(trial: TrialRecord) -> bool:
-    """Whether the service times say how long a request takes."""
-    share = clock_share(trial)
-    return share is None or share >= COVERED
-
-
-def _latency(trial: TrialRecord) -> Latency | None:
-    # In turns, only the exchanges that no stop fell into have a service time: the short ones.
-    return trial.service_time if not trial.turns and covered(trial) else None
-
-
-def _service_p50(trial: TrialRecord) -> float | None:
-    latency = _latency(trial)
-    return latency.p50_ms if latency else None
-
-
-def _service_p99(trial: TrialRecord) -> float | None:
-    latency = _latency(trial)
-    return latency.p99_ms if latency and latency.count >= 100 * MIN_BEYOND else None
 
 
 def _user_per_connection(trial: TrialRecord) -> float | None:
@@ -133,12 +81,6 @@ PAGES_PER_S: Final = Metric(
 )
 CPU_PER_1000: Final = Metric(
     "cpu_ms_per_1000", "CPU per 1000 pages", "ms", "more CPU", "less CPU", CLOSED, _cpu_total
-)
-SERVICE_P50: Final = Metric(
-    "service_p50_ms", "median service time", "ms", "longer", "shorter", CLOSED, _service_p50
-)
-SERVICE_P99: Final = Metric(
-    "service_p99_ms", "p99 service time", "ms", "longer", "shorter", CLOSED, _service_p99
 )
 USER_PER_CONNECTION: Final = Metric(
     "user_per_connection",
@@ -161,8 +103,6 @@ CPU_PER_REQUEST: Final = Metric(
 METRICS: Final[tuple[Metric, ...]] = (
     PAGES_PER_S,
     CPU_PER_1000,
-    SERVICE_P50,
-    SERVICE_P99,
     USER_PER_CONNECTION,
     CPU_PER_REQUEST,
 )

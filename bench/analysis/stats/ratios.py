@@ -180,6 +180,16 @@ def ratio(
     )
 
 
+def of_slopes(base: Spread, other: Spread, metric: Metric) -> Ratio:
+    """``other`` over ``base`` of two fitted slopes, by the far ends of their intervals."""
+    value, low, high = other.median / base.median, other.low / base.high, other.high / base.low
+    apart = low > 1 or high < 1
+    verdict = (metric.more if value > 1 else metric.less) if apart else UNDECIDED
+    reason = f"the interval {'ex' if apart else 'in'}cludes 1"
+    smallest = math.sqrt(high / max(low, 1e-9)) - 1
+    return Ratio(value, low, high, other.count, None, (), verdict, reason, smallest=smallest)
+
+
 def floor_words(floor: float) -> str:
     """A log ratio as a percentage: ``±3.1 %``."""
     return f"±{100 * math.expm1(floor):.1f} %"

@@ -32,11 +32,7 @@ EXTENSIONS = (CLAIMS,)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_campaign(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="default: beside the records")
-    parser.add_argument(
-        "--everything",
-        action="store_true",
-        help="charts also as PDF, and dark ones as PNG: takes a minute longer",
-    )
+    parser.add_argument("--everything", action="store_true", help="charts also as PDF")
     parser.add_argument("--base", metavar="NAME", help="take all ratios to this backend instead")
     options.add_verbose(parser)
     parser.add_argument("--check", action="store_true", help="check what is there instead")

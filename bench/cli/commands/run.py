@@ -20,8 +20,10 @@ from rich.console import Console
 
 from bench import store
 from bench.cli import DONE, options
+from bench.launch import shown
 from bench.run import runner
 from bench.run.runner import Finished, Options
+from bench.text import plural
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,7 +60,11 @@ def measure(chosen: Options, arguments: argparse.Namespace, console: Console) ->
             "reason": finished.end.reason,
         }
         print(json.dumps(outcome))
-    return runner.exit_code(finished, console, explained=drawn)
+    code = runner.exit_code(finished, console, explained=drawn)
+    if finished.end.complete and not drawn:
+        file = shown(finished.folder / store.FILE_NAME)
+        console.print(f"complete: {plural(len(trials), 'trial')} in {file}", soft_wrap=True)
+    return code
 
 
 def publish(finished: Finished, console: Console, *, verbose: bool) -> None:

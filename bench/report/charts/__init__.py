@@ -15,17 +15,15 @@ from typing import Final
 
 from bench import filesystem
 from bench.analysis.analysis import Analysis
-from bench.palette import Theme
 from bench.questions import answers
 from bench.report.charts import kinds
 from bench.report.charts.look import Format, Look, Shape, style
-from bench.report.charts.slide import Box, Slide
+from bench.report.charts.slide import Slide
 from bench.show.alt import alt, labels_of
-from bench.show.figures import Bars, Data, Figure, Lines
+from bench.show.figures import Bars, Figure, FigureData
 from bench.show.rules import alone, contradiction, says_something
-from bench.show.words import footer
+from bench.show.words import BY_SERVER, footer
 
-HOLLOW: Final = "Hollow: limited by the fixture server, so the crawler may be faster."
 ALONE: Final = "Pale, or hollow with a thin edge: a single trial."
 WITHOUT_TIMES: Final = frozenset({"memory", "c10k", "tls-memory", "processors", "mixed"})
 """Charts that need no word about processors: their quantity, or they have words of their own."""
@@ -33,7 +31,7 @@ WITHOUT_TIMES: Final = frozenset({"memory", "c10k", "tls-memory", "processors", 
 
 @dataclass(frozen=True)
 class Design:
-    """A chart's words and how to draw it: made once, drawn in every theme and shape."""
+    """A chart's words and how to draw it: made once, drawn in every shape."""
 
     name: str
     title: str  # names what is drawn
@@ -54,18 +52,14 @@ class Design:
     @property
     def explained(self) -> tuple[str, ...]:
         """Its notes, and what a hollow mark is."""
-        return (HOLLOW, *self.notes) if self.hollow else self.notes
+        return (BY_SERVER, *self.notes) if self.hollow else self.notes
 
-    def slide(
-        self, look: Look, footer: Sequence[str] = (), positions: Sequence[Box] | None = None
-    ) -> Slide:
+    def slide(self, look: Look, footer: Sequence[str] = ()) -> Slide:
         """The finished slide, ready to be saved.
 
         Must run inside :func:`~bench.report.charts.look.style`.
         """
-        slide = Slide(
-            look, self.headline, self.subtitle, self.explained, self.footer or footer, positions
-        )
+        slide = Slide(look, self.headline, self.subtitle, self.explained, self.footer or footer)
         self.draw(slide)
         slide.settle()
         return slide
@@ -87,9 +81,9 @@ class Chart:
     name: str
     title: str  # the headline
     alt: str
-    files: Mapping[str, Path]  # "svg/light" -> file
+    files: Mapping[Format, Path]  # format -> file
     said: tuple[str, ...] = ()  # its subtitle and notes
-    narrow: Sequence[Path] = ()  # SVGs for a phone, light, without words that a page has
+    narrow: Sequence[Path] = ()  # SVGs for a phone, without words that a page has
 
 
 @dataclass(frozen=True)
@@ -100,7 +94,6 @@ class Sheet:
     backends: Sequence[str]  # in the order that decides on their colours
     footer: Sequence[str]
     formats: Sequence[Format] = ("svg", "png")
-    dark: Sequence[Format] = ("svg",)  # pixels take most of the time, and pages show the SVG
     shape: Shape = "wide"
     narrow: Path | None = None  # where drawings for a phone go, if they are wanted
 
@@ -110,20 +103,12 @@ class Sheet:
         Every file is complete or as it was. Raises :class:`bench.filesystem.FileError`.
         """
         filesystem.write_text(self.folder / f"{design.name}.txt", f"{design.alt}\n")
-        files: dict[str, Path] = {}
-        positions: Sequence[Box] | None = None
-        themes: dict[Theme, Sequence[Format]] = {"light": self.formats, "dark": self.dark}
-        for theme, formats in themes.items():
-            if not formats:
-                continue
-            look = Look(theme, self.shape, self.backends)
-            with style(look):
-                slide = design.slide(look, self.footer, positions)
-                positions = slide.positions
-                for kind in formats:
-                    path = self.folder / file_name(design.name, kind, theme)
-                    slide.save(path, kind)
-                    files[f"{kind}/{theme}"] = path
+        files = {kind: self.folder / f"{design.name}.{kind}" for kind in self.formats}
+        look = Look(self.shape, self.backends)
+        with style(look):
+            slide = design.slide(look, self.footer)
+            for kind, path in files.items():
+                slide.save(path, kind)
         said = (design.subtitle, *design.explained)
         return Chart(
             design.name, design.headline, design.alt, files, said=said, narrow=self._narrow(design)
@@ -132,24 +117,18 @@ class Sheet:
     def _narrow(self, design: Design) -> list[Path]:
         if self.narrow is None:
             return []
-        sheet = Sheet(self.narrow, self.backends, (), ("svg",), (), "narrow")
+        sheet = Sheet(self.narrow, self.backends, (), ("svg",), "narrow")
         bare = replace(design, title="", finding=None, subtitle="", notes=(), hollow=False)
         return [
-            sheet.draw(replace(bare, name=f"{design.name}-{n}", draw=part)).files["svg/light"]
+            sheet.draw(replace(bare, name=f"{design.name}-{n}", draw=part)).files["svg"]
             for n, part in enumerate(design.parts or (design.draw,), 1)
         ]
-
-
-def file_name(name: str, kind: str, theme: str) -> str:
-    """``throughput.svg``, ``throughput-dark.svg``."""
-    return f"{name}{'-dark' if theme == 'dark' else ''}.{kind}"
 
 
 def render_all(
     analysis: Analysis,
     outdir: Path,
     formats: Sequence[Format] = ("svg", "png"),
-    dark: Sequence[Format] = ("svg",),
     only: Sequence[str] | None = None,
     narrow: Path | None = None,
 ) -> list[Chart]:
@@ -159,7 +138,7 @@ def render_all(
     the same SVG and PNG, to the byte.
     """
     filesystem.make_folder(outdir)
-    sheet = Sheet(outdir, analysis.backends, footer(analysis), formats, dark, narrow=narrow)
+    sheet = Sheet(outdir, analysis.backends, footer(analysis), formats, narrow=narrow)
     told = story(analysis).items()
     return [sheet.draw(design) for name, design in told if only is None or name in only]
 
@@ -207,10 +186,8 @@ def designed(figure: Figure) -> Design:
     )
 
 
-def in_parts(data: Data) -> Sequence[Data]:
+def in_parts(data: FigureData) -> Sequence[FigureData]:
     """Each panel as a picture of its own."""
     if isinstance(data, Bars):
         return [replace(data, panels=[panel]) for panel in data.panels]
-    if isinstance(data, Lines):
-        return [replace(data, plots=[plot], columns=1) for plot in data.plots]
-    return [data]
+    return [replace(data, plots=[plot], columns=1) for plot in data.plots]

@@ -1,4 +1,4 @@
-"""How charts look: a theme, a shape, and the colour and marker of each backend."""
+"""How charts look: a shape, and the colours and marker of each backend."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 import matplotlib
 
 from bench.filesystem import packaged
-from bench.palette import PALETTES, Theme
+from bench.palette import PALETTES, mix, readable
 from bench.plan.labels import Label
 from bench.plan.participants import MAIN_VARIANTS
 from bench.show.words import is_stack
@@ -66,17 +66,19 @@ class Identity:
 
 
 class Look:
-    """A theme, a shape, and who has which colour."""
+    """A shape, and who has which colour: a light one, and the one in its place in the dark."""
 
-    def __init__(self, theme: Theme, shape: Shape, backends: Sequence[str]) -> None:
+    def __init__(self, shape: Shape, backends: Sequence[str]) -> None:
         """``backends`` in the campaign's order: variants take colours in that order.
 
         The main variants have the first ones in every chart, also where many others stand.
         """
-        self.theme: Theme = theme
         self.narrow = shape == "narrow"
         self.shape: Shape = shape
-        self.palette = PALETTES[theme]
+        self.palette = PALETTES["light"]
+        self.dark: dict[str, str] = {}
+        for pair in zip(self.palette.colours, PALETTES["dark"].colours, strict=True):
+            self.pair(*pair)
         others = [b for b in backends if b not in MODEL_MARKERS and b not in MAIN_VARIANTS]
         self._variants = [*MAIN_VARIANTS, *others]
 
@@ -85,9 +87,29 @@ class Look:
         """Width and height in inches."""
         return SIZES[self.shape]
 
+    def pair(self, light: str, dark: str) -> str:
+        """The light colour, whose dark one is known from here on.
+
+        Raises ValueError where it has another already: a drawing is in light colours alone.
+        """
+        if self.dark.setdefault(light, dark) != dark:
+            raise ValueError(f"{light} is {self.dark[light]} in the dark, and {dark}")
+        return light
+
+    def mix(self, one: str, other: str, share: float) -> str:
+        """``one`` with ``share`` of ``other`` in it."""
+        return self.pair(mix(one, other, share), mix(self.dark[one], self.dark[other], share))
+
+    def readable(self, colour: str) -> str:
+        """The colour as it can be read on the ground of either theme."""
+        ground = self.palette.background
+        if (light := readable(colour, ground)) == colour:
+            return colour
+        return self.pair(light, readable(self.dark[colour], self.dark[ground]))
+
     def of(self, label: str) -> Identity:
         """The identity of a label: that of its backend, for an A/A twin and on any interpreter."""
-        name = Label.parse(label).name
+        name = Label.parse(label).name.partition(",")[0]  # "threads, one processor"
         if name in MODEL_MARKERS:
             return Identity(label, self.palette.models[name], MODEL_MARKERS[name], 3.0, 4)
         place = self._variants.index(name) if name in self._variants else len(self._variants)

@@ -20,7 +20,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from bench import filesystem
-from bench.palette import readable
+from bench.palette import adapting
 from bench.report.charts.look import DPI, Format, Look
 from bench.show.words import named
 
@@ -45,9 +45,6 @@ FAR: Final = 60.0
 SWATCH: Final = 44.0
 """Pixels of a key's entry besides its text."""
 
-Box = tuple[float, float, float, float]
-"""Left, bottom, width and height of some axes, as shares of the slide."""
-
 
 class Slide:
     """The page around a plot: headline, subtitle, notes and footer are set, the rest is free."""
@@ -65,19 +62,13 @@ class Slide:
         subtitle: str,
         notes: Sequence[str] = (),
         footer: Sequence[str] = (),
-        positions: Sequence[Box] | None = None,
     ) -> None:
-        """Lay out the texts; must run inside :func:`~bench.report.charts.look.style`.
-
-        ``positions`` are those of the axes on the same slide in another theme. Finding
-        them takes a quarter of the drawing.
-        """
+        """Lay out the texts; must run inside :func:`~bench.report.charts.look.style`."""
         self.look = look
         self.palette = look.palette
         self.figure = Figure(figsize=look.size, dpi=DPI)
         FigureCanvasAgg(self.figure)
         self.headline = headline
-        self.positions = positions
         self._settled = False
         self._layout: ConstrainedLayoutEngine | None = None
         width, height = look.size
@@ -123,7 +114,7 @@ class Slide:
 
     def _name(self, label: str, x: float, y: float, size: float, weight: str, colour: str) -> None:
         width, height = (side * DPI for side in self.look.size)
-        colour = readable(colour, self.palette.background)
+        colour = self.look.readable(colour)
         self._text(label, x / width, y / height, size, weight, colour, "center_baseline")
 
     def _block(self, text: str, y: float, size: float, weight: str, colour: str) -> float:
@@ -239,16 +230,11 @@ class Slide:
         self._settled = True
         for axes in self.figure.axes if self.look.narrow else ():
             axes.set_xlabel("\n".join(self._wrapped(axes.get_xlabel(), 14.0, "normal", 0.5)))
-        if self.positions is None:
-            if self._layout is not None:
-                self._layout.execute(self.figure)
-            bounds = [axes.get_position().bounds for axes in self.figure.axes]
-            self.positions = [
-                (round(x, 6), round(y, 6), round(width, 6), round(height, 6))
-                for x, y, width, height in bounds
-            ]
-        for axes, position in zip(self.figure.axes, self.positions, strict=True):
-            axes.set_position(position)
+        if self._layout is not None:
+            self._layout.execute(self.figure)
+        for axes in self.figure.axes:
+            x, y, width, height = (round(side, 6) for side in axes.get_position().bounds)
+            axes.set_position((x, y, width, height))
 
     @property
     def room(self) -> float:
@@ -307,7 +293,10 @@ class Slide:
         dpi = 2 * DPI if kind == "png" else DPI
         data = BytesIO()  # matplotlib's PDF turns a full disk into an AttributeError
         self.figure.savefig(data, format=kind, dpi=dpi, metadata=metadata[kind])
-        filesystem.write_bytes(path, data.getvalue())
+        made = data.getvalue()
+        if kind == "svg":
+            made = adapting(made.decode(), self.look.dark).encode()
+        filesystem.write_bytes(path, made)
 
 
 _RENDERER: Any = RendererAgg  # matplotlib leaves it without types

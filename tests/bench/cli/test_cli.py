@@ -369,6 +369,21 @@ def test_no_escape_sequence_reaches_the_terminal(
     assert "[variants] [/b] [red]\\x1b" in capsys.readouterr().err
 
 
+def test_a_run_without_charts_ends_with_where_its_records_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a file, the last line was a progress line, and nothing said that all was done."""
+    folder = save(tmp_path / "made", campaign(blocks=1, samples=10, workloads=["throughput"]))
+    records = store.load(folder)
+    assert records.end is not None
+    done = runner.Finished(folder, records, records.end)
+    monkeypatch.setattr("bench.run.runner.run", lambda *_: done)
+    assert main(["run", "--no-charts"]) == DONE
+    printed = capsys.readouterr().out
+    where = folder / store.FILE_NAME
+    assert printed.endswith(f"complete: {len(records.trials)} trials in {where}\n")
+
+
 # --- doctor ------------------------------------------------------------------------------
 
 

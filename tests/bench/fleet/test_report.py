@@ -81,7 +81,7 @@ def test_everything_is_drawn_from_the_file(tmp_path: Path) -> None:
     synthetic.kept(STUDY, tmp_path, made)
     found = report.report(STUDY.last(tmp_path))
     found.write(tmp_path, QUIET)
-    for name in ("fleet-ramp.svg", "fleet-ramp.png", "fleet-memory.svg", "fleet-memory-dark.svg"):
+    for name in ("fleet-ramp.svg", "fleet-ramp.png", "fleet-memory.svg"):
         assert (tmp_path / "charts" / name).stat().st_size > 1000
     python = made.head.environment.python
     for design in found.designs:

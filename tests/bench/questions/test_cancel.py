@@ -2,28 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from bench.questions import cancel
-from bench.questions.cancel import CONTROL, busy, closed
 from tests.bench import synthetic
-from tests.bench.interrupted import CONTROL_US, SERVER_US, SIZES, each_us, interrupted
+from tests.bench.interrupted import interrupted
 from tests.bench.sure import sure
 from tests.bench.synthetic import MODELS, analysed
-
-
-def test_everything_is_closed_when_both_ends_have_closed() -> None:
-    found = cancel.measured(analysed(interrupted()))
-    assert list(found.values) == [*MODELS, CONTROL]
-    for size in SIZES:
-        for label in MODELS:
-            cpu_s = 1.1 * each_us(label) * size / 1e6
-            server_s = 1.1 * SERVER_US * size / 1e6
-            both = max(1.2 * cpu_s, server_s)
-            assert found.median(label, closed(size)) == pytest.approx(1000 * both)
-            assert found.median(label, busy(size)) == pytest.approx(1000 * cpu_s)
-        control = found.median(CONTROL, busy(size))
-        assert control == pytest.approx(1.1e-3 * CONTROL_US * size)
 
 
 def test_the_headline_is_about_the_most_that_has_five_blocks() -> None:

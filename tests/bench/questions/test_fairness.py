@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from bench.analysis import stats
 from bench.questions import fairness
 from bench.schema import AnyRecord
 from tests.bench.sure import sure
-from tests.bench.synthetic import MODELS, analysed, campaign
+from tests.bench.synthetic import analysed, campaign
 
 
 def unfair(**options: object) -> list[AnyRecord]:
@@ -27,16 +26,3 @@ def test_where_nothing_differs_nobody_starves() -> None:
     assert answer.headline is not None
     assert answer.headline.text == "No backend starves any of 200 slots"
     assert "6 blocks" in answer.headline.behind
-
-
-def test_the_numbers_are_those_of_the_trials() -> None:
-    analysis = analysed(unfair(blocks=3))
-    found = fairness.measured(analysis)
-    assert list(found.values) == list(MODELS)
-    runs = [t.fairness for t in analysis.records.trials if t.label == "threads" and t.fairness]
-    assert sorted(found.values["threads"]["least"].values()) == sorted(
-        map(stats.least_served, runs)
-    )
-    longest = max(1000 * run.longest_gap_s[-1] for run in runs)
-    waited = sure(found.spread("threads", "wait"))
-    assert waited.high == pytest.approx(longest)

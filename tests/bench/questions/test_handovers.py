@@ -51,25 +51,6 @@ def switching(*, blocks: int = 5, slope: float = SWITCH_US, **options: object) -
     return found
 
 
-def test_the_headline_is_the_number_of_hand_overs() -> None:
-    answer = sure(handovers.answer(analysed(switching())))
-    head = sure(answer.headline)
-    assert head.text == (
-        "100 threads hand the lock over 6.0 times per crawled page on 2 processors, 1.50 on one"
-    )
-    assert head.behind == (
-        "6.0 to 6.0 and 1.50 to 1.50: lowest and highest of 5 blocks; 9 µs for each here"
-    )
-    (table,) = answer.tables
-    assert [row[0] for row in table.rows] == [
-        "threads",
-        "threads, one processor",
-        "callbacks, one processor",
-    ]
-    (figure,) = answer.figures
-    assert set(figure.data.dots) == {row[0] for row in table.rows}  # type: ignore[union-attr]
-
-
 @pytest.mark.parametrize("slope", [3.0, 9.0, 14.0])
 def test_the_law_is_found_again(slope: float) -> None:
     found = handovers.trials(analysed(switching(slope=slope)), handovers.CRAWLED)

@@ -11,7 +11,6 @@ from bench.questions import hold
 from bench.report.charts import story
 from bench.schema import AnyRecord, TrialRecord
 from bench.show.figures import Bars, Figure
-from bench.show.table import MISSING
 from bench.text import KIB
 from tests.bench.altered import altered, replaced, where
 from tests.bench.sure import sure
@@ -58,7 +57,7 @@ def test_what_has_failed_is_not_drawn() -> None:
 
 def test_the_largest_number_of_connections_counts() -> None:
     analysis = analysed(holding(blocks=5))
-    assert hold.connections(analysis, "hold") == "10,000"
+    assert hold.COLUMNS.facts(analysis, hold.measured(analysis))["where"].startswith("at 10,000 c")
     found = hold.measured(analysis)
     assert list(found.values) == list(MODELS)
     for label in MODELS:
@@ -75,8 +74,9 @@ def test_a_server_that_held_fewer_is_in_the_table_too() -> None:
         for line in holding(blocks=2)
         if not (isinstance(line, TrialRecord) and line.label == "threads" and "10000" in line.point)
     ]
-    assert list(hold.measured(analysed(few)).values) == list(MODELS)
-    assert hold.connections(analysed(few), "hold") == "5,000 or 10,000"
+    found = hold.measured(analysed(few))
+    assert list(found.values) == list(MODELS)
+    assert hold.COLUMNS.facts(analysed(few), found)["where"].startswith("at 5,000 or 10,000 c")
 
 
 def test_what_servers_hold_is_not_what_crawlers_hold() -> None:
@@ -93,7 +93,7 @@ def test_a_user_sees_the_servers_own_memory() -> None:
     assert answer.headline
     assert answer.headline.text.startswith("An idle connection costs a server, in user memory, ")
     assert answer.figures[0].subtitle.startswith("User memory of the server")
-    assert {row[1] for row in answer.tables[0].rows} == {MISSING}
+    assert answer.tables[0].header[1] == "user, KiB", "there is no column of what was not read"
 
 
 @pytest.mark.parametrize("names", [MODELS, ("waitress", "hypercorn", "granian", "uvicorn")])

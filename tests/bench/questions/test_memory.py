@@ -217,21 +217,6 @@ def test_connections_over_tls_are_not_mixed_with_plain_ones() -> None:
     assert not any(point.startswith("tls-handshake") for point in FULL.equal_work.points)
 
 
-def test_the_finding_over_tls_gives_the_numbers_the_cause_and_the_command() -> None:
-    text = answered(FULL.records.all).findings("memory")["tls-memory"]
-    rows = memory.measured(FULL).over_tls
-    for label, row in rows.items():
-        assert f"`{label}` {sure(row.total) / KIB:.1f} ({(row.plain_total or 0) / KIB:.1f})" in text
-    most = f"{sure(rows['async_await'].total) / KIB:.1f} KiB"
-    for words in (
-        f"**Over TLS an idle connection uses {most} with async/await and ",
-        "`python -m bench run --only c10k,tls-c10k`",
-        "OpenSSL’s own part is 19 KiB",
-    ):
-        assert words in text
-    assert findings.named(FULL)["tls-memory"].endswith(text.partition("). ")[2])
-
-
 def test_the_export_has_the_trials_over_tls() -> None:
     rows = export.table(gathered(encrypted()))
     modes = {row["mode"] for row in rows}

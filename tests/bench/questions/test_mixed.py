@@ -78,14 +78,6 @@ def test_the_reference_is_what_a_queue_makes_of_its_schedules() -> None:
     assert median(errors) < 0.15
 
 
-def test_the_finding_has_its_cause_its_check_and_its_command() -> None:
-    found = sure(answered(blocks=5).finding)
-    assert found.startswith("**Beside work (50 % load) medians are ")
-    assert "with async_await_pool**" in found
-    assert "On the same schedules, theory gives a mean of" in found
-    assert "--only mixed" in found
-
-
 def test_chart_and_table_have_every_amount_of_work() -> None:
     answer = answered(works=(1, 10, 100))
     (table,), (figure,) = answer.tables, answer.figures

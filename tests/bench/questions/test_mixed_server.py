@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import pytest
 
 from bench.histograms import encode_latency
 from bench.questions import mixed_server
 from bench.schema import AnyRecord, LoadReport, Quantiles, TrialRecord
 from tests.bench.altered import altered, replaced
 from tests.bench.sure import sure
-from tests.bench.synthetic import MODELS, analysed, campaign
+from tests.bench.synthetic import analysed, campaign
 
 TAIL_MS = {
     **{"threads": 15.0, "callbacks": 40.0, "generators": 41.0, "async_await": 45.0},
@@ -37,19 +36,6 @@ def beside_work(late: int = 0, **options: object) -> list[AnyRecord]:
             )
 
     return replaced(campaign(workloads=("throughput",), **options), server)  # type: ignore[arg-type]
-
-
-def test_the_tail_is_that_of_each_server() -> None:
-    analysis = analysed(beside_work(blocks=5, backends=(*MODELS, "async_await_pool")))
-    found = mixed_server.measured(analysis)
-    for label, tail in TAIL_MS.items():
-        assert found.median(label, "tail") == pytest.approx(tail, rel=0.01)
-        assert found.median(label, "worked") == 11.0
-    answer = sure(mixed_server.answer(analysis))
-    said = sure(answer.headline).text
-    assert said.startswith("Beside work (40 % load), ")
-    assert said.endswith("45 ms with async/await and 2.0 ms with async_await_pool")
-    assert not answer.warnings
 
 
 def test_a_p99_needs_blocks() -> None:

@@ -58,9 +58,9 @@ def test_a_rate_that_is_not_reached_has_no_response_time() -> None:
     (table,) = answer.tables
     missing = [row[0] for row in table.texts if row[4] == MISSING and row[1] == f"{rate:,.0f}"]
     assert set(missing) & set(MODELS) == late
-    figure = next(one for one in answer.figures if one.name == "hockey-stick")
+    figure = next(one for one in answer.figures if one.name == "open_loop")
     assert isinstance(figure.data, Lines)
-    (plot,) = figure.data.plots
+    _, plot = figure.data.plots
     assert all(point.x < 1 for line in plot.lines.values() for point in line)
     assert plot.beyond
     assert set(plot.lines) == {x for x in MODELS if capacity(data[x])}
@@ -101,15 +101,6 @@ def test_a_p99_needs_a_thousand_samples() -> None:
     answer = sure(open_loop.answer(analysed(scheduled(samples=500, rates=(1000, 2000)))))
     assert answer.headline is None
     assert not answer.figures
-
-
-def test_the_chart_of_omission_has_the_same_pages_twice() -> None:
-    answer = sure(open_loop.answer(analysed(scheduled(samples=2000))))
-    figure = next(one for one in answer.figures if one.name == "omission")
-    assert figure.headline is not None
-    assert figure.headline.startswith("The same pages with ")
-    assert f"{figure.headline}." in answer.prose
-    assert "6 blocks" in figure.notes[0]
 
 
 def test_records_without_response_times_are_left_out() -> None:

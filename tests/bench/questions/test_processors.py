@@ -13,7 +13,7 @@ from bench.analysis.analysis import Analysis
 from bench.questions import processors
 from bench.questions.question import Answer
 from bench.schema import AnyRecord, CampaignRecord, Interpreter, TrialRecord
-from bench.show.figures import Bars, Lines
+from bench.show.figures import Bars
 from tests.bench.altered import altered, replaced, where
 from tests.bench.sure import sure
 from tests.bench.synthetic import MODELS, analysed, campaign, rungs
@@ -119,13 +119,6 @@ def test_the_headline_is_what_gains_most_from_all_processors(rate: float, head: 
     assert found.headline.behind.endswith("6 blocks")
 
 
-def test_two_processors_are_not_said_to_show_a_gain() -> None:
-    text = finding(made(SLOWER))
-    assert "over those of `callbacks` on one: `processes` on 1 processor 0.60 [" in text
-    assert "`processes` on 2 processors 0.70 [" in text
-    assert "Two processors cannot show" in text
-
-
 def test_a_larger_machine_shows_its_gain() -> None:
     text = finding(made({"apart": 90_000.0, "shared": 80_000.0}, EIGHT))
     assert "`processes` on 7 processors 4.4" in text
@@ -178,24 +171,6 @@ def test_the_table_has_the_processors_and_what_was_not_tried() -> None:
     assert "Not tried: threads without the interpreter lock" in table.about
 
 
-STEPS: Mapping[str, tuple[list[int], list[int]]] = {
-    "1apart": ([1], [0]),
-    "2apart": ([1, 2], [0]),
-    "4apart": ([1, 2, 3, 4], [0]),
-    **EIGHT,
-}
-SCALING = {"1apart": 15e3, "2apart": 28e3, "4apart": 50e3, "apart": 80e3, "shared": 70e3}
-
-
-def test_every_number_of_processors_is_a_point_of_the_chart() -> None:
-    (figure,) = answered(analysed(made(SCALING, STEPS))).figures
-    assert isinstance(figure.data, Lines)
-    apart, shared = figure.data.plots
-    assert [point.x for point in apart.lines["processes"]] == [1, 2, 4, 7]
-    assert [point.x for point in shared.lines["processes"]] == [8]
-    assert "this machine has 8" in figure.subtitle
-
-
 def test_with_one_number_of_processors_there_are_bars() -> None:
     """One mark on an axis of processors was hardly to be seen."""
     (figure,) = answered(analysed(made(SLOWER))).figures
@@ -206,10 +181,11 @@ def test_with_one_number_of_processors_there_are_bars() -> None:
     assert len(shared.rows["processes"]) == 1
 
 
-def test_where_the_server_was_the_limit_the_mark_is_hollow() -> None:
+def test_where_the_server_was_the_limit_the_bar_is_hollow() -> None:
     limited = {"limiter": lambda t: "server" if t.point.endswith("-apart") else "client"}
-    lines = where(made(SCALING, STEPS), bool, **limited)
+    lines = where(made(SLOWER, EIGHT), bool, **limited)
     (figure,) = answered(analysed(lines)).figures
-    assert isinstance(figure.data, Lines)
-    marks = [(point.x, point.hollow) for point in figure.data.plots[0].lines["processes"]]
-    assert marks == [(1, False), (2, False), (4, False), (7, True)]
+    assert isinstance(figure.data, Bars)
+    assert [set(panel.hollow) for panel in figure.data.panels] == [{"processes"}, set()]
+    assert "this machine has 8" in figure.subtitle
+    assert any(note.startswith("Hollow") for note in figure.notes)

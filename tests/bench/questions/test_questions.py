@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -31,6 +32,7 @@ from bench.questions import (
     serve,
 )
 from bench.questions.question import (
+    Answer,
     Headline,
     Question,
     UnprovenError,
@@ -39,7 +41,9 @@ from bench.questions.question import (
 )
 from bench.report import findings, page, summary
 from bench.report.charts import story
+from bench.report.tables import section
 from bench.schema import AnyRecord
+from bench.show.alt import alt
 from bench.show.measured import US, Measure, Measured
 from tests.bench import synthetic
 from tests.bench.costed import costed
@@ -75,7 +79,7 @@ MEASURED: dict[str, Callable[..., Any]] = {
     "glance": synthetic.campaign,
     "page": split,
     "receive": mapped,
-    "memory": partial(synthetic.campaign, workloads=["c10k"]),
+    "memory": encrypted,
     "waiting": partial(synthetic.campaign, workloads=["waiting"]),
     "crossover": crossed,
     "handovers": switching,
@@ -140,6 +144,8 @@ def test_bench_list_names_its_charts_and_points_that_there_are(question: Questio
         profiles.profile("smoke", found[1].split(","))  # raises where there is no such point
     named = tuple(chart.removesuffix(" …") for chart in found[2] if chart.endswith("…"))
     answer = dict(answers(campaign_of(question.NAME, 5))).get(question)
+    drawn = {figure.name for figure in answer.figures} if answer else set()
+    assert not drawn or question.NAME in drawn, "a chart has the name of its question"
     for figure in answer.figures if answer else ():
         assert figure.name in found[2] or named, figure.name
 
@@ -174,6 +180,31 @@ def test_report_findings_and_json_have_it(question: Question) -> None:
     assert {figure.name for figure in answer.figures} <= set(story(analysis))
     held = json.loads(json.dumps(answer.measured.as_json()))
     assert json.loads(page.summary_json(analysis))[question.NAME] == held
+
+
+GOLDEN: Final = Path(__file__).with_name("golden")
+"""What each question says of its made-up campaign. REWRITE=1 writes it: read the difference."""
+
+
+def told(question: Question, answer: Answer) -> str:
+    """Everything that an answer says: findings, tables, pictures in words, remarks."""
+    parts = [f"## {name}\n\n{text}" for name, text in answer.findings(question.NAME).items()]
+    parts += ["\n".join(section(table)).rstrip() for table in answer.tables]
+    for figure in answer.figures:
+        title = f"## {figure.name}: {figure.title}"
+        words = (figure.headline, figure.subtitle, figure.told or alt(figure.title, figure.data))
+        parts += ["\n".join(filter(None, (title, "", *words, *figure.notes)))]
+    return "\n\n".join([*parts, *answer.warnings, *answer.method]) + "\n"
+
+
+@every
+def test_it_says_what_it_said(question: Question) -> None:
+    """Its numbers follow from what things cost in a made-up campaign."""
+    said = told(question, sure(question.answer(campaign_of(question.NAME, blocks=5))))
+    file = GOLDEN / f"{question.NAME}.txt"
+    if "REWRITE" in os.environ:
+        file.write_text(said)
+    assert said == file.read_text()
 
 
 @every

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from bench.questions import serve
 from bench.schema import AnyRecord
 from tests.bench.altered import where
@@ -18,15 +16,6 @@ def loaded(label: str = "", point: str = "", **update: Any) -> list[AnyRecord]:
     """A campaign of servers under load, in which something is different for one of them."""
     lines = costed(serve.COLUMNS, lambda name, key: US[name] + len(key), blocks=5)
     return where(lines, lambda t: t.label == label and point in ("", t.point), **update)
-
-
-def test_a_request_is_compared_with_the_floor() -> None:
-    found = serve.measured(analysed(loaded()))
-    assert list(found.values) == [*MODELS, "bare"]
-    for label in MODELS:
-        assert found.median(label, "100") == pytest.approx(1.2 * (US[label] + 3))
-        assert found.median(label, "1000") == pytest.approx(1.2 * (US[label] + 4))
-        assert found.median(label, "over") == pytest.approx((US[label] + 3) / (US["bare"] + 3))
 
 
 def test_without_the_floor_nothing_is_compared_with_it() -> None:

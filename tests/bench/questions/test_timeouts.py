@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 import pytest
@@ -65,18 +64,6 @@ def test_the_price_is_the_paired_difference_in_microseconds() -> None:
         assert priced[backend].ratio.value == pytest.approx(more, rel=0.01)
         plain = found.median(backend, WITHOUT)
         assert found.median(backend, ADDED) == pytest.approx(plain * (more - 1), rel=0.02)
-
-
-def test_the_finding_has_price_cause_and_command() -> None:
-    answer = sure(timeouts.answer(analysed(limited())))
-    assert answer.finding is not None
-    assert re.match(
-        r"\*\*A timeout for each exchange costs [\d.]+ to [\d.]+ µs of processor time\*\* "
-        r"\([\d.]+ to 20 % of a page; 6 blocks; shown for 2 of 2\)\. ",
-        answer.finding,
-    )
-    assert {row[0] for row in answer.tables[0].texts} == set(MORE)
-    assert "async_await: asyncio.timeout" in answer.tables[0].about
 
 
 def test_no_difference_is_no_price() -> None:

@@ -22,7 +22,7 @@ SMALLEST = 20.0
 
 
 def draw_in_every_look(analysis: Analysis, folder: Path, *names: str) -> None:
-    """Lay these charts of a campaign out. A theme changes colours alone."""
+    """Lay these charts of a campaign out."""
     told = story(analysis)
     for name in names:
         assert crowded(told[name], analysis.backends, footer(analysis)) == []
@@ -30,7 +30,7 @@ def draw_in_every_look(analysis: Analysis, folder: Path, *names: str) -> None:
 
 def crowded(design: Design, backends: Sequence[str], small_print: Sequence[str]) -> list[str]:
     """The texts of a chart that lie on another, leave the slide or are small, one in a line."""
-    look = Look("light", "wide", backends)
+    look = Look("wide", backends)
     with style(look):
         figure = design.slide(look, small_print).figure
         figure.draw_without_rendering()

@@ -16,5 +16,5 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Chart]:
     """Every chart of a campaign that has something for each, light and wide, as SVG."""
     analysis = synthetic.analysed(unequal(whole()))
     folder = tmp_path_factory.mktemp("charts")
-    found = render_all(analysis, folder, formats=("svg",), dark=())
+    found = render_all(analysis, folder, formats=("svg",))
     return {chart.name: chart for chart in found}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,28 +12,17 @@ from pathlib import Path
 import pytest
 
 from bench.filesystem import FileError
-from bench.palette import Theme
 from bench.report.charts import Sheet, render_all
-from bench.report.charts.look import Format, Look, style
+from bench.report.charts.look import Format
 from tests.bench import synthetic
 from tests.bench.report.charts.campaigns import designs, made
 
 
 @pytest.mark.slow
-def test_themes_and_formats(tmp_path: Path) -> None:
-    found = render_all(
-        synthetic.analysed(made()),
-        tmp_path,
-        formats=("svg", "png", "pdf"),
-        dark=("svg", "png", "pdf"),
-        only=("throughput",),
-    )
-    assert len(found) == 1
-    names = {p.name for p in found[0].files.values()}
-    assert names == {
-        f"throughput{theme}.{kind}"
-        for theme, kind in itertools.product(("", "-dark"), ("svg", "png", "pdf"))
-    }
+def test_formats(tmp_path: Path) -> None:
+    formats: list[Format] = ["svg", "png", "pdf"]
+    (found,) = render_all(synthetic.analysed(made()), tmp_path, formats, only=("throughput",))
+    assert {p.name for p in found.files.values()} == {f"throughput.{kind}" for kind in formats}
     head = (tmp_path / "throughput.png").read_bytes()[16:24]
     assert (int.from_bytes(head[:4], "big"), int.from_bytes(head[4:], "big")) == (2560, 1440)
 
@@ -43,9 +31,7 @@ def test_themes_and_formats(tmp_path: Path) -> None:
 def test_same_records_same_bytes(tmp_path: Path) -> None:
     names = ("memory", "throughput")
     for run in ("a", "b"):
-        render_all(
-            *(synthetic.analysed(made()), tmp_path / run, ("svg", "png", "pdf"), ()), only=names
-        )
+        render_all(synthetic.analysed(made()), tmp_path / run, ("svg", "png", "pdf"), only=names)
     first = sorted((tmp_path / "a").iterdir())
     assert len(first) == 4 * len(names), "three pictures and their words"
     for path in first:
@@ -55,21 +41,9 @@ def test_same_records_same_bytes(tmp_path: Path) -> None:
 def test_a_chart_from_elsewhere_is_drawn_like_all_others(tmp_path: Path) -> None:
     design = designs(made())["throughput"]
     elsewhere = dataclasses.replace(design, name="elsewhere")
-    sheet = Sheet(tmp_path, synthetic.MODELS, [], ("svg",), ())
+    sheet = Sheet(tmp_path, synthetic.MODELS, [], ("svg",))
     assert list(sheet.draw(elsewhere).files.values()) == [tmp_path / "elsewhere.svg"]
     assert (tmp_path / "elsewhere.txt").read_text() == f"{design.alt}\n"
-
-
-def test_a_layout_holds_in_the_other_theme() -> None:
-    """Themes differ in colours alone, so the dark slide takes the light one's positions."""
-    design = designs(made())["memory"]
-    found = []
-    themes: tuple[Theme, ...] = ("light", "dark")
-    for theme in themes:
-        look = Look(theme, "wide", synthetic.MODELS)
-        with style(look):
-            found.append(design.slide(look).positions)
-    assert found[0] == found[1]
 
 
 slow = partial(pytest.param, marks=pytest.mark.slow)
@@ -100,7 +74,7 @@ def test_a_full_disk_leaves_whole_charts(
     """An empty or torn drawing was left, over one that was whole."""
     if before:
         (tmp_path / fails).write_text("whole")
-    sheet = Sheet(tmp_path, synthetic.MODELS, (), formats=(kind,), dark=())
+    sheet = Sheet(tmp_path, synthetic.MODELS, (), formats=(kind,))
     design = designs(made())["cpu"]
     with full_disk(room), pytest.raises(FileError, match=f"{fails}: File too large"):
         sheet.draw(design)

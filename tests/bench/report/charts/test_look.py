@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
 
-from bench.palette import Theme
+from bench.palette import COLOUR, dark_of
 from bench.plan.participants import MAIN_VARIANTS
+from bench.report.charts import Chart
 from bench.report.charts.axes import bar_rows
 from bench.report.charts.kinds import COLOURS
 from bench.report.charts.look import Look, style
@@ -22,27 +23,27 @@ def test_nothing_is_left_behind_in_matplotlib() -> None:
     import matplotlib
 
     before = dict(matplotlib.rcParams)
-    with style(Look("dark", "wide", [])):
+    with style(Look("wide", [])):
         assert matplotlib.rcParams["svg.fonttype"] == "none"
     assert dict(matplotlib.rcParams) == before
 
 
-@pytest.mark.parametrize("theme", get_args(Theme))
-def test_a_colour_belongs_to_one_backend_or_part(theme: Theme) -> None:
+def test_a_colour_belongs_to_one_backend_or_part() -> None:
     """Variants had the colours of uvloop, trio, aiohttp and gevent; parts of memory, of models."""
-    look = Look(theme, "wide", [*synthetic.MODELS, *(f"v{i}" for i in range(36))])
+    look = Look("wide", [*synthetic.MODELS, *(f"v{i}" for i in range(36))])
     named = [*synthetic.MODELS, *MAIN_VARIANTS, *(f"v{i}" for i in range(36))]
     colours = [look.of(name).colour for name in named]
     owned = [colour for colour in colours if colour != look.palette.muted]
     assert len(set(owned)) == len(owned) > len(synthetic.MODELS) + len(MAIN_VARIANTS)
-    assert not set(owned) & set(COLOURS[theme].values())
+    for colours in (owned, [look.dark[colour] for colour in owned]):
+        assert not {*colours} & {colour for pair in COLOURS.values() for colour in pair}
     assert look.of("callbacks#2").colour == look.of("callbacks").colour
 
 
 def test_a_main_variant_has_the_same_colour_beside_all_others() -> None:
     """In the chart of all costs gevent had the colour that uvloop has elsewhere."""
-    few = Look("light", "wide", ["callbacks", *MAIN_VARIANTS])
-    many = Look("light", "wide", ["callbacks", "twisted", "tornado", *reversed(MAIN_VARIANTS)])
+    few = Look("wide", ["callbacks", *MAIN_VARIANTS])
+    many = Look("wide", ["callbacks", "twisted", "tornado", *reversed(MAIN_VARIANTS)])
     for name in MAIN_VARIANTS:
         assert (few.of(name).colour, few.of(name).marker) == (
             many.of(name).colour,
@@ -50,8 +51,22 @@ def test_a_main_variant_has_the_same_colour_beside_all_others() -> None:
         )
 
 
+def test_every_colour_of_a_chart_has_one_in_the_dark(drawn: Mapping[str, Chart]) -> None:
+    for chart in drawn.values():
+        text = chart.files["svg"].read_text()
+        light, dark = {*COLOUR.findall(text[text.index("</style>") :])}, dark_of(text)
+        assert light == dark.keys(), chart.name
+        assert not light & {*dark.values()}, chart.name
+
+
+def test_a_colour_has_one_other_in_the_dark() -> None:
+    look = Look("wide", [])
+    with pytest.raises(ValueError, match="#ffffff is #14171c in the dark, and #000000"):
+        look.pair("#ffffff", "#000000")
+
+
 def test_whole_stacks_stand_apart_in_name_and_line() -> None:
-    look = Look("light", "wide", ["callbacks", "trio", "aiohttp"])
+    look = Look("wide", ["callbacks", "trio", "aiohttp"])
     assert named("aiohttp#2") == "aiohttp#2 (stack)"
     assert named("trio") == "trio"
     assert look.of("aiohttp").line != look.of("trio").line == look.of("callbacks").line
@@ -60,7 +75,7 @@ def test_whole_stacks_stand_apart_in_name_and_line() -> None:
 
 
 def test_a_line_divides_models_and_variants_from_stacks() -> None:
-    look = Look("light", "wide", ["callbacks", "trio", "aiohttp", "httpx"])
+    look = Look("wide", ["callbacks", "trio", "aiohttp", "httpx"])
     with style(look):
         slide = Slide(look, "a title", "a subtitle")
         axes = slide.panels()[0]

@@ -49,7 +49,7 @@ def test_what_is_crowded_is_seen() -> None:
 
 
 def hollow_markers(design: Design) -> int:
-    look = Look("light", "wide", list(synthetic.MODELS))
+    look = Look("wide", list(synthetic.MODELS))
     with style(look):
         slide = design.slide(look)
         return sum(
@@ -89,7 +89,7 @@ def test_a_hollow_bar_has_an_outline() -> None:
     """It had none, and was as white as the slide."""
     rows = {label: [Spread(9.0, 8.0, 10.0, 5)] for label in ("threads", "callbacks")}
     bars = Bars([Panel("time", rows, US, hollow=("callbacks",))])
-    look = Look("light", "wide", synthetic.MODELS)
+    look = Look("wide", synthetic.MODELS)
     with style(look):
         slide = designed(Figure("a", "A", None, "", bars)).slide(look)
         (axes,) = slide.figure.axes

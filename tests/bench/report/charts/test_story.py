@@ -59,7 +59,7 @@ def test_a_campaign_cut_short_at_any_line() -> None:
 def test_what_was_not_measured_has_no_chart() -> None:
     missing = ("cpu", "memory", "ledger", "host", "service_time", "response_time", "limiter")
     found = designs(changed(made(blocks=2), **dict.fromkeys(missing)))
-    assert not {"cpu", "memory", "hockey-stick"} & found.keys()
+    assert not {"cpu", "memory", "open_loop"} & found.keys()
     assert "throughput" in found
 
 
@@ -77,7 +77,7 @@ def test_what_was_not_measured_has_no_chart() -> None:
     ids=["one-backend", "one-block", "voids", "c10k", "real", "openloop", "cost"],
 )
 def test_partial_data(kwargs: dict[str, Any]) -> None:
-    look = Look("light", "wide", synthetic.MODELS)
+    look = Look("wide", synthetic.MODELS)
     for design in designs(made(**kwargs)).values():
         assert design.alt
         with style(look):
@@ -95,4 +95,4 @@ def test_forty_backends(tmp_path: Path) -> None:
     analysis = synthetic.analysed(records)
     names = ("throughput", "memory")
     for chart in render_all(analysis, tmp_path, formats=("svg",), only=names):
-        assert "variant_35" in chart.files["svg/light"].read_text(encoding="utf-8")
+        assert "variant_35" in chart.files["svg"].read_text(encoding="utf-8")
