@@ -96,7 +96,7 @@ def test_connections_meet_at_one_barrier_and_too_many_are_refused(
     ("arguments", "words"),
     [
         (("--tls", "--backends", "trio_sockets"), ["trio_sockets has no HTTPS: "]),
-        (("--connections", "90000000"), ["memory on ", " needed", "; at most "]),
+        (("--connections", "9000000"), ["memory on ", " needed", "; at most "]),
     ],
 )
 def test_what_cannot_be_held_is_refused_before_anything_starts(
