@@ -154,6 +154,10 @@ GROUPS: Final[dict[str, tuple[str, Callable[[Rung], bool]]]] = {
         "From threads to coroutines, one change at a time",
         lambda one: one.name in MODELS or (one.family in HAND_BUILT and one.name not in SPREADING),
     ),
+    f"{NAME}-spreading": (
+        "One crawl on several processors, one change at a time",
+        lambda one: one.name == "callbacks" or one.name in SPREADING,
+    ),
     f"{NAME}-threads": (
         "Threads and greenlets, one change at a time",
         lambda one: one.family == THREADS,
