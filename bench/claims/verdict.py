@@ -82,7 +82,7 @@ class Evidence:
     name: str  # the campaign's folder, for commands in messages
     analysis: Analysis
     measured: measure.ExperimentRuns
-    tasks: Run[TasksHeld | Switched] | None = None  # of the same processor and interpreter
+    tasks: Run[TasksHeld | Switched] | None = None  # of the same interpreter
 
     @classmethod
     def load(cls, campaign: Path) -> Evidence:
@@ -98,8 +98,9 @@ class Evidence:
         alike = [
             run
             for run in waiting
-            if (run.head.environment.cpu_model, run.head.environment.python)
-            == (here.cpu_model, here.python)
+            # Bytes do not depend on the make of a processor, as times do.
+            if (run.head.environment.machine, run.head.environment.python)
+            == (here.machine, here.python)
         ]
         return cls(name, analysis, measure.STUDY.runs(folder), next(iter(alike), None))
 
@@ -263,8 +264,8 @@ class TaskReading(_AnyReading):
     def number(self, evidence: Evidence) -> ClaimNumber | Missing:
         if evidence.tasks is None:
             return Missing(
-                "waiting tasks were not measured beside this campaign, on its processor and "
-                "interpreter; run `python -m bench study micro --only tasks`"
+                "waiting tasks were not measured beside this campaign, on its interpreter; run "
+                "`python -m bench study micro --only tasks`"
             )
         values = tasks.measured(evidence.tasks).values
         mine, base = (

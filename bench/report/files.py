@@ -24,7 +24,6 @@ FAILED_SHARE = 0.01
 
 
 DIRTY: Final = {
-    "20261125-211350-1be2a8": "kept until results/reference has 40 quiet minutes",
     "20261125-185833-cb81c2": "kept until results/interpreters is measured again",
 }
 """The campaigns that are published although their code is in no commit, and why."""

@@ -91,16 +91,22 @@ class Numbers:
 
     def idle(self, label: str) -> str:
         """KiB that an idle connection uses on plain HTTP, client's side."""
-        return f"{_in_all(self.analysis.memory[label]) / KIB:.1f}"
+        return f"{self._connection(label):.1f}"
 
     def idle_tls(self, label: str) -> str:
         """The same over TLS."""
-        return f"{_in_all(self.analysis.memory_over_tls[label]) / KIB:.1f}"
+        return f"{self._connection(label, over_tls=True):.1f}"
 
     def held(self, label: str, connections: int, *, over_tls: bool = False) -> str:
         """MiB that so many of them use."""
-        fits = self.analysis.memory_over_tls if over_tls else self.analysis.memory
-        return count(_in_all(fits[label]) * connections / MIB)
+        return count(self._connection(label, over_tls=over_tls) * connections * KIB / MIB)
+
+    def _connection(self, label: str, *, over_tls: bool = False) -> float:
+        """KiB of a connection, over the published campaigns where they measured it."""
+        analysis, how = self.analysis, "tls" if over_tls else "plain"
+        found = self.group and self.group.numbers.get(f"memory/{how}/{label}")
+        fits = analysis.memory_over_tls if over_tls else analysis.memory
+        return found.combined.value if found else _in_all(fits[label]) / KIB
 
     def page(self, label: str, point: str = FETCH) -> str:
         """Microseconds of processor time per page, the median of the trials."""

@@ -332,7 +332,7 @@ def too_few(point: str, block: int, rounds: int) -> str | None:
     return (
         f"{point}: only {rounds} rounds of turns counted in block {block + 1}; "
         f"with fewer than {FEWEST_ROUNDS} the noise hardly averages out. The crawls are too short "
-        "for this machine: give the point more pages (bench/plan/profiles.py)"
+        "for this machine. More blocks make up for it: --blocks 10"
     )
 
 

@@ -84,8 +84,8 @@ def test_before_and_after_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("Put an await between test and add. ")
     assert "+        await asyncio.sleep(0.05)" in lines
-    assert lines[-2].startswith("before  yes; ")
-    assert lines[-1].startswith("after   no: ")
+    assert lines[-2].startswith("before  all pages once: yes; ")
+    assert lines[-1].startswith("after   all pages once: no: ")
     assert steps.main(["--break"]) == 0
     assert len(re.findall(r"^\d ", capsys.readouterr().out, re.MULTILINE)) == POLL
 
