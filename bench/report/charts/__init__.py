@@ -165,7 +165,8 @@ def designed(figure: Figure) -> Design:
     headline = figure.headline
     if headline and contradiction(headline, figure.data, figure.title):
         headline = None
-    marks = [ALONE] * alone(figure.data) + [TICKED] * ticked(figure.data)
+    # In the line of the last note: one more would take the room of words in the picture.
+    last = [*figure.notes[-1:], *[ALONE] * alone(figure.data), *[TICKED] * ticked(figure.data)]
     return Design(
         figure.name,
         figure.title,
@@ -173,7 +174,7 @@ def designed(figure: Figure) -> Design:
         figure.subtitle,
         figure.told or alt(figure.title, figure.data),
         figure.data,
-        (*[BY_SERVER] * figure.hollow, *figure.notes, *marks),
+        (*[BY_SERVER] * figure.hollow, *figure.notes[:-1], *[" ".join(last)] * bool(last)),
     )
 
 
