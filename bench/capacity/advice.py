@@ -36,16 +36,10 @@ class AdviceRow:
     in_use: float | None = None  # connections
     rate: float | None = None  # pages per second: as asked, or as many as one process can do
     limit: Limit | None = None  # what ends that rate, if none was asked
-    user_bytes: float | None = None
-    kernel_bytes: float | None = None
+    memory_bytes: float | None = None  # all of it that was measured
     wait_ms: float | None = None  # mean, for the processor; calculated
     group: int | None = None  # backends of a group cannot be told apart in processor time
     notes: tuple[str, ...] = ()
-
-    @property
-    def memory(self) -> float:
-        """All of it that was measured; infinite where it was not, so that it comes last."""
-        return math.inf if self.user_bytes is None else self.user_bytes + (self.kernel_bytes or 0)
 
     @property
     def in_flight(self) -> float:
@@ -67,13 +61,13 @@ class Advice:
 
 
 def advise(costs: Costs, need: Need) -> Advice:
-    rows = [weigh(costs, backend, need) for backend in costs.backends]
+    rows = [weigh(backend, need) for backend in costs.backends]
     able = grouped(costs, need, [row for row in rows if row.can == "yes"])
     rest = [row for can in ("left out", "no") for row in rows if row.can == can]
     return Advice(costs.campaign, costs.machine, need, [*able, *rest])
 
 
-def weigh(costs: Costs, backend: Backend, need: Need) -> AdviceRow:
+def weigh(backend: Backend, need: Need) -> AdviceRow:
     if need.tls and backend.no_tls:
         return AdviceRow(backend.name, "no", f"It refuses TLS: {backend.no_tls}.")
     if backend.most < need.connections:
@@ -84,51 +78,41 @@ def weigh(costs: Costs, backend: Backend, need: Need) -> AdviceRow:
         )
     added = model.added_us(backend, need)
     if added is None:
-        further = [
-            *(["TLS"] if need.tls else []),
-            *(["opening"] if need.pages_per_connection else []),
-        ]
-        what = listing(further).replace("opening", "opening a connection")
+        opening = ["opening a connection"] if need.pages_per_connection else []
+        what = listing(["TLS", *opening] if need.tls else opening)
         return AdviceRow(backend.name, "left out", f"What {what} adds to a page was not measured.")
-    limit: Limit | None = None
-    if need.rate is None:
-        rate, limit = model.most_rate(backend, need, added)
-        need = replace(need, rate=rate)
-    assert need.rate is not None
-    processes = 1 if limit else model.processes_for(backend, need, added)
-    total, in_use = model.settled(backend, need, added, processes)
+    processes = model.processes_for(backend, need, added) if need.rate else 1
+    rate, total, in_use = model.settled(backend, need, added, processes)
     if in_use > BEYOND * need.connections:
         most = significant(need.connections / (need.delay_s + total / 1e6), 3)
         needs = f"This rate and delay need {plural(math.ceil(in_use), 'connection')}"
         advised = f"--connections {math.ceil(in_use)}, or at most --rate {most.replace(',', '')}"
         return AdviceRow(backend.name, "no", f"{needs}: ask for {advised}.")
-    row = AdviceRow(
+    limit: Limit = "connections" if rate < model.full_rate(need, total) else "processor"
+    page_s = (total - need.mean_work_us) / 1e6
+    wait_s = model.waiting_s(rate / processes, page_s, need.work_s, need.share)
+    memory, notes = _memory(backend, need, processes)
+    return AdviceRow(
         backend.name,
         "yes",
         total_us=total,
-        processors=need.rate * total / 1e6 / need.load,
+        processors=rate * total / 1e6 / need.load,
         processes=processes,
         in_use=in_use,
-        rate=need.rate,
-        limit=limit,
+        rate=rate,
+        limit=None if need.rate else limit,
+        memory_bytes=memory,
+        wait_ms=None if need.work_s and backend.in_turn else 1e3 * wait_s,
+        notes=(*notes, *_beyond(backend, need, max(in_use / processes, 1.0))),
     )
-    row = _with_memory(_with_queue(row, backend, need), backend, need)
-    return replace(row, notes=(*row.notes, *_beyond(backend, need, row)))
 
 
-def _with_queue(row: AdviceRow, backend: Backend, need: Need) -> AdviceRow:
-    if need.work_s and backend.in_turn:
-        return row
-    page_s = ((row.total_us or 0.0) - need.mean_work_us) / 1e6
-    rate = (need.rate or 0.0) / (row.processes or 1)
-    return replace(row, wait_ms=1e3 * model.waiting_s(rate, page_s, need.work_s, need.share))
-
-
-def _with_memory(row: AdviceRow, backend: Backend, need: Need) -> AdviceRow:
+def _memory(backend: Backend, need: Need, processes: int) -> tuple[float | None, list[str]]:
+    """The memory of all processes, and what to know about it."""
     held = backend.encrypted if need.tls else backend.plain
     if held is None:
-        return replace(row, notes=(*row.notes, "the memory was not measured"))
-    processes, notes = row.processes or 1, list(row.notes)
+        return None, ["the memory was not measured"]
+    notes = []
     share = need.connections / processes
     if share >= BEYOND * held.highest:
         notes.append(
@@ -137,19 +121,14 @@ def _with_memory(row: AdviceRow, backend: Backend, need: Need) -> AdviceRow:
         )
     if not held.in_all:
         notes.append("user memory alone: not all of the kernel’s could be read")
-    return replace(
-        row,
-        user_bytes=processes * held.fixed_user + need.connections * held.user,
-        kernel_bytes=processes * held.fixed_kernel + need.connections * held.kernel,
-        notes=tuple(notes),
-    )
+    fixed, each = held.fixed_user + held.fixed_kernel, held.user + held.kernel
+    return processes * fixed + need.connections * each, notes
 
 
-def _beyond(backend: Backend, need: Need, row: AdviceRow) -> list[str]:
+def _beyond(backend: Backend, need: Need, in_flight: float) -> list[str]:
     notes = []
     fewest, most = backend.factors[0][0], backend.factors[-1][0]
     at = f"{count(fewest)} to {count(most)}" if fewest != most else f"{count(most)} only"
-    in_flight = max(row.in_flight, 1.0)
     if max(in_flight / most, fewest / in_flight) >= BEYOND:
         exchanges = plural(round(in_flight), "exchange")
         notes.append(f"{exchanges} in flight in a process, measured with {at}")
@@ -176,7 +155,9 @@ def grouped(costs: Costs, need: Need, rows: Sequence[AdviceRow]) -> list[AdviceR
         if leader is None or apart(costs, leader, row, need):
             leader, number = row, number + 1
         found.append(replace(row, group=number))
-    return sorted(found, key=lambda row: (row.group or 0, row.memory, row.total_us or 0.0))
+    return sorted(
+        found, key=lambda row: (row.group or 0, row.memory_bytes or math.inf, row.total_us or 0.0)
+    )
 
 
 def apart(costs: Costs, one: AdviceRow, other: AdviceRow, need: Need) -> bool:

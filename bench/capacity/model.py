@@ -19,6 +19,8 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Final, Literal
 
+import numpy as np
+
 from bench.analysis import stats
 from bench.analysis.analysis import REFERENCE_SLOTS, Analysis
 from bench.analysis.stats import CPU_PER_1000, MemoryFit
@@ -117,7 +119,6 @@ ROUNDED: Final = 1.001
 """A process more than that is none: it comes from rounding."""
 
 Limit = Literal["connections", "processor"]
-LIMITS: Final[tuple[Limit, Limit]] = ("connections", "processor")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,15 +145,8 @@ def factor_at(factors: Sequence[tuple[int, float]], in_flight: float) -> float:
 
     Outside of what was measured it stays as it is at the nearest end; the advice says so.
     """
-    (first, value), *rest = factors
-    if in_flight <= first:
-        return value
-    for slots, higher in rest:
-        if in_flight <= slots:
-            part = math.log(in_flight / first) / math.log(slots / first)
-            return value + (higher - value) * part
-        first, value = slots, higher
-    return value
+    slots, values = zip(*factors, strict=True)
+    return float(np.interp(math.log(in_flight), [math.log(n) for n in slots], values))
 
 
 def added_us(backend: Backend, need: Need) -> float | None:
@@ -177,30 +171,26 @@ def page_us(backend: Backend, in_flight: float) -> float:
     return backend.page * factor_at(backend.factors, in_flight) * backend.alone
 
 
-def settled(backend: Backend, need: Need, added: float, processes: int) -> tuple[float, float]:
-    """What a page takes and the connections in use, with so many processes.
+def full_rate(need: Need, total_us: float) -> float:
+    """Pages per second that fill a process up to the planned load."""
+    return need.load * 1e6 / total_us
 
-    By Little's law these are the rate times the time that a page occupies one.
+
+def settled(
+    backend: Backend, need: Need, added: float, processes: int
+) -> tuple[float, float, float]:
+    """Pages per second, what one takes, and the connections in use, with so many processes.
+
+    Without a rate, as many as the processes can do: connections or processor end it. By Little's
+    law the connections in use are the rate times the time that a page occupies one.
     """
-    assert need.rate is not None
-    total, used = added, 1.0
+    total, rate, used = added, need.rate or 0.0, 1.0 if need.rate else float(need.connections)
     for _ in range(ROUNDS):
         total = page_us(backend, used / processes) + added
-        used = need.rate * (need.delay_s + total / 1e6)
-    return total, used
-
-
-def most_rate(backend: Backend, need: Need, added: float) -> tuple[float, Limit]:
-    """Pages per second that one process can do, and whether connections or processor end it."""
-    rate, used, limit = 0.0, float(need.connections), LIMITS[0]
-    for _ in range(ROUNDS):
-        total = page_us(backend, used) + added
-        rate, limit = min(
-            (need.connections / (need.delay_s + total / 1e6), LIMITS[0]),
-            (need.load * 1e6 / total, LIMITS[1]),
-        )
-        used = rate * (need.delay_s + total / 1e6)
-    return rate, limit
+        occupied_s = need.delay_s + total / 1e6
+        rate = need.rate or min(need.connections / occupied_s, full_rate(need, total))
+        used = rate * occupied_s
+    return rate, total, used
 
 
 def processes_for(backend: Backend, need: Need, added: float) -> int:
@@ -209,12 +199,10 @@ def processes_for(backend: Backend, need: Need, added: float) -> int:
     The interpreter's lock lets a process use about one processor. With more of them, each has
     fewer exchanges in flight, at which a page may cost less.
     """
-    assert need.rate is not None
-    rate = need.rate
 
     def carry(processes: int) -> bool:
-        total, _ = settled(backend, need, added, processes)
-        return rate * total / 1e6 / need.load <= processes * ROUNDED
+        rate, total, _ = settled(backend, need, added, processes)
+        return rate <= processes * ROUNDED * full_rate(need, total)
 
     return 1 + bisect_left(range(1, sys.maxsize), True, key=carry)
 
@@ -233,7 +221,7 @@ def waiting_s(rate: float, page_s: float, work_s: float, share: float) -> float:
 # --- the costs of a campaign -------------------------------------------------------------------
 
 PageBlocks = Mapping[tuple[str, str], Mapping[int, float]]
-"""(point, label) -> block -> microseconds of processor time per page."""
+"""(point, label) -> block -> microseconds of processor time per page, in turns or whole trials."""
 
 
 def costs(analysis: Analysis) -> Costs | None:
@@ -243,21 +231,22 @@ def costs(analysis: Analysis) -> Costs | None:
     records = analysis.records
     point = widest_point(records) if analysis.campaign.rungs else None
     point = point or analysis.reference_point("throughput")
-    pages = page_blocks(records)
-    at_point = [blocks for (where, _), blocks in pages.items() if where == point]
+    trials = stats.trials_of(records, *CPU_PER_1000.workloads, twins=False)
+    pages = stats.block_values(trials, CPU_PER_1000)
     sample = next((t for t in stats.trials_of(records) if t.point == point), None)
     floor = analysis.floor(CPU_PER_1000).log
     backends = [_backend(analysis, label, point, pages) for label in analysis.labels]
     spread = [t.pinning.get("client") for t in records.trials if t.backend in SPREADING]
+    delays = {str(trial.params.get("delay") or "none") for trial in records.trials}
     environment = analysis.campaign.environment
     return Costs(
         campaign=analysis.campaign.campaign,
         machine=f"{environment.cpu_model or environment.machine}, {environment.python}",
-        point=point if at_point else None,
+        point=point if any(where == point for where, _ in pages) else None,
         slots=int((sample and number_param(sample, "slots")) or REFERENCE_SLOTS),
         floor=floor or 0.0,
         files=limits_of(analysis).get("nofile_hard"),
-        longest_delay_ms=max((1000 * delay_of(t) for t in records.trials), default=0.0),
+        longest_delay_ms=max((1000 * mean_delay_s(delay) for delay in delays), default=0.0),
         processors=max((len(cores) for cores in spread if isinstance(cores, list)), default=1),
         backends=_alone(analysis, backends),
     )
@@ -268,39 +257,25 @@ def limits_of(analysis: Analysis) -> dict[str, int]:
     return {name: value for name, value in limits.items() if isinstance(value, int)}
 
 
-def delay_of(trial: TrialRecord) -> float:
-    """The mean of the server's delay in seconds."""
-    return mean_delay_s(str(trial.params.get("delay") or "none"))
-
-
-def page_blocks(records: Records) -> PageBlocks:
-    """What pages cost, in turns or in whole trials."""
-    trials = stats.trials_of(records, *CPU_PER_1000.workloads, twins=False)
-    return stats.block_values(trials, CPU_PER_1000)
-
-
-def by_slots(records: Records, pages: PageBlocks, workload: str, label: str) -> dict[int, float]:
-    """Slots -> a page of a workload, by rising slots: the median over blocks, as in the report."""
-    trials = stats.trials_of(records, workload, twins=False)
-    slots = {t.point: int(number_param(t, "slots") or 0) for t in trials if t.label == label}
-    known = {n: pages[point, label] for point, n in slots.items() if (point, label) in pages}
-    return {n: median(blocks.values()) for n, blocks in sorted(known.items())}
-
-
 def _backend(analysis: Analysis, label: str, point: str | None, pages: PageBlocks) -> Backend:
     blocks = pages.get((point or "", label), {})
     mine = [t for t in analysis.records.trials if t.label == label]
-    # How a page's cost changes with the slots, by the crawl of throughput.
-    crawled = by_slots(analysis.records, pages, "throughput", label)
+    # How a page's cost changes with the slots, by the crawl of throughput, as in the report.
+    crawls = stats.trials_of(analysis.records, "throughput", twins=False)
+    points = {t.point: int(number_param(t, "slots") or 0) for t in crawls if t.label == label}
+    crawled = {
+        n: median(known.values()) for at, n in points.items() if (known := pages.get((at, label)))
+    }
     base = crawled.get(REFERENCE_SLOTS)
-    factors = [(n, value / base) for n, value in crawled.items() if n > 1] if base else []
+    factors = [(n, value / base) for n, value in sorted(crawled.items()) if n > 1] if base else []
     factors = factors or [(REFERENCE_SLOTS, 1.0)]
     capacity = next((rung.most for rung in analysis.campaign.rungs if rung.name == label), None)
     plain, encrypted = (
         _held(analysis.records, fits, label, over_tls=over_tls) if label in fits else None
         for over_tls, fits in ((False, analysis.memory), (True, analysis.memory_over_tls))
     )
-    bounds = list(_bounds(analysis, mine, factors, max(_highest(plain), _highest(encrypted))))
+    highest = max((held.highest for held in (plain, encrypted) if held), default=0)
+    bounds = list(_bounds(analysis, mine, factors, highest))
     if capacity is not None:
         bounds.append((capacity, f"One process holds at most {count(capacity)} connections."))
     most, why = min(bounds, default=(math.inf, ""))
@@ -328,34 +303,25 @@ def _alone(analysis: Analysis, backends: Sequence[Backend]) -> list[Backend]:
     """
     point = analysis.reference_point("whole")
     trials = analysis.at_point(point) if point else {}
-    known = {
-        each.name: value
-        for each in backends
-        if (value := _alone_over_turns(each, trials.get(each.name, []))) is not None
-    }
+    known = {}
+    for each in backends:
+        opening = each.extra.opening or 0.0
+        taken = [
+            (1e6 / trial.pages_per_s - slots * opening / pages) / page_us(each, slots)
+            for trial in trials.get(each.name, ())
+            if each.page is not None and trial.pages_per_s and (pages := _pages_of(trial))
+            for slots in [number_param(trial, "slots") or 1.0]
+        ]
+        if taken:
+            known[each.name] = median(taken)
     usual = known.get(analysis.base, 1.0)
     return [replace(each, alone=known.get(each.name, usual)) for each in backends]
-
-
-def _alone_over_turns(backend: Backend, trials: Sequence[TrialRecord]) -> float | None:
-    taken = [
-        (1e6 / trial.pages_per_s - slots * (backend.extra.opening or 0.0) / pages)
-        / page_us(backend, slots)
-        for trial in trials
-        if backend.page is not None and trial.pages_per_s and (pages := _pages_of(trial))
-        for slots in [number_param(trial, "slots") or 1.0]
-    ]
-    return median(taken) if taken else None
 
 
 def _pages_of(trial: TrialRecord) -> int | None:
     """The pages of a trial's site, if it is a tree."""
     kind, *rest = str(trial.params.get("site")).split(":")
     return int(rest[0]) if kind == "tree" else None
-
-
-def _highest(held: MemoryHeld | None) -> int:
-    return held.highest if held else 0
 
 
 def _bounds(
@@ -406,20 +372,20 @@ def _no_tls(trials: Sequence[TrialRecord], capacity: int | None) -> str | None:
     return None
 
 
-def changed(analysis: Analysis, label: str) -> Iterator[str]:
+def changed(analysis: Analysis, label: str) -> list[str]:
     """A backend, the one that it changes, the one that this changes, and so on.
 
     A whole HTTP stack does more than a model, so neither stands for the other.
     """
-    rungs = {rung.name: rung for rung in analysis.campaign.rungs}
-    seen: set[str | None] = {None}
+    against = {rung.name: rung.against for rung in analysis.campaign.rungs}
+    found: list[str] = []
     source: str | None = label
-    while source is not None and source not in seen:
-        yield source
-        seen.add(source)
-        against = rungs[source].against if source in rungs else None
-        same = (against in analysis.stacks) == (source in analysis.stacks)
-        source = against if against in rungs and same else None
+    while source is not None and source not in found:
+        found.append(source)
+        base = against.get(source)
+        same = (base in analysis.stacks) == (source in analysis.stacks)
+        source = base if base in against and same else None
+    return found
 
 
 def _extra(analysis: Analysis, label: str) -> Extra:
@@ -429,9 +395,9 @@ def _extra(analysis: Analysis, label: str) -> Extra:
     :data:`bench.plan.workloads.PAGES_OF`.
     """
     opened, encrypted = (analysis.once(each) for each in (churn.measured, tls_pages.measured))
-    names = list(changed(analysis, label))
-    over = {name for name in encrypted.values if encrypted.spread(name, tls_pages.HANDSHAKE)}
-    page, opening = (next((n for n in names if n in of), None) for of in (over, opened.values))
+    names = changed(analysis, label)
+    page = next((name for name in names if encrypted.spread(name, tls_pages.HANDSHAKE)), None)
+    opening = next((name for name in names if name in opened.values), None)
 
     def added(found: Measured, name: str | None, key: str) -> float | None:
         spread = found.spread(name, key) if name else None

@@ -1,12 +1,11 @@
-"""An advice as a table and what to know about it: on the terminal, and as JSON."""
+"""An advice on the terminal: the answer, a table, and what to know about it."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
-from typing import Any, Final
+from typing import Final
 
 from rich.console import Console
 from rich.text import Text
@@ -15,7 +14,7 @@ from bench.capacity.advice import BEYOND, Advice, AdviceRow
 from bench.capacity.model import Costs
 from bench.machine.doctor import SPARE_DESCRIPTORS
 from bench.report import tables
-from bench.show.table import MISSING, Column, Table, name
+from bench.show.table import MISSING, CellMakers, Column, Table, name, tabled
 from bench.text import capital, count, duration, listing, plural, significant, size_words
 from crawlers.registry import PEOPLE
 
@@ -23,31 +22,26 @@ WIDTH: Final = 80
 LIGHT: Final = 0.1
 """Of a processor: who needs no more than this may choose by other things."""
 
-COLUMNS: Final = (
-    name("backend"),
-    *(Column(title) for title in ("group", "processors", "processes", "memory", "page")),
-)
-
-
-def _cells(row: AdviceRow) -> list[str]:
-    return [
-        row.name,
-        MISSING if row.group is None else str(row.group),
-        MISSING if row.processors is None else significant(row.processors, 3),
-        MISSING if row.processes is None else count(row.processes),
-        MISSING if row.user_bytes is None else size_words(row.memory),
-        MISSING if row.total_us is None else duration(row.total_us / 1000, 3),
-    ]
-
 
 def able_table(advice: Advice) -> Table:
-    column, further = (
-        ("pages/s", [count(row.rate or 0) for row in advice.able])
-        if advice.need.rate is None
-        else ("wait", [_wait(row) for row in advice.able])
-    )
-    rows = [[*_cells(row), last] for row, last in zip(advice.able, further, strict=True)]
-    return Table("", [*COLUMNS, Column(column)], rows)
+    columns: CellMakers[AdviceRow] = [
+        (name("backend"), lambda row: row.name),
+        (Column("group"), lambda row: str(row.group)),
+        (Column("processors"), lambda row: significant(row.processors or 0.0, 3)),
+        (Column("processes"), lambda row: count(row.processes or 0)),
+        (Column("memory"), _memory),
+        (Column("page"), lambda row: duration((row.total_us or 0.0) / 1000, 3)),
+        (Column("wait"), _wait) if advice.need.rate else (Column("pages/s"), _rate),
+    ]
+    return tabled("", columns, advice.able)
+
+
+def _memory(row: AdviceRow) -> str:
+    return MISSING if row.memory_bytes is None else size_words(row.memory_bytes)
+
+
+def _rate(row: AdviceRow) -> str:
+    return count(row.rate or 0)
 
 
 def _wait(row: AdviceRow) -> str:
@@ -57,7 +51,6 @@ def _wait(row: AdviceRow) -> str:
 
 
 def show(advice: Advice, costs: Costs, console: Console) -> None:
-    """Print the advice: the answer, a table, and what to know about it."""
     console.width = min(WIDTH, console.width)
     console.print(Text(answer(advice), style="bold"))
     tables.show(able_table(advice), console)
@@ -75,9 +68,7 @@ def show(advice: Advice, costs: Costs, console: Console) -> None:
 def answer(advice: Advice) -> str:
     able = advice.able
     if not able:
-        reasons = Counter(row.reason for row in advice.rows)
-        most = reasons.most_common(1)[0][0] if reasons else "Nothing was measured."
-        return f"None of these is known to carry it. {most}"
+        return "None of these is known to carry it."
     if advice.need.rate is None:
         rates = sorted(row.rate or 0.0 for row in able)
         ends = dict.fromkeys(
@@ -135,14 +126,6 @@ def remarks(costs: Costs, advice: Advice) -> Iterator[str]:
             f"One process of the measured machine opens {count(costs.files)} files: "
             f"run ulimit -n {files} as root."
         )
-
-
-# --- JSON --------------------------------------------------------------------------------
-
-
-def as_json(advice: Advice) -> dict[str, Any]:
-    """The advice with its numbers, not rounded."""
-    return {**asdict(advice), "answer": answer(advice)}
 
 
 def chosen(costs: Costs, named: Sequence[str] | None = None, *, everything: bool) -> list[str]:

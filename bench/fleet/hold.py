@@ -33,16 +33,16 @@ def measure(fleet: Fleet, plan: FleetPlan) -> FleetTrial:
     """One trial. Raises :class:`bench.study.runner.Lost` with what there is of it."""
     seen: dict[str, Any] = {"samples": []}
     try:
-        with fleet.at_work(plan):
-            reports = hold(fleet, plan, seen)
+        reports = hold(fleet, plan, seen)
     except FleetFault as fault:
         raise Lost(str(fault), void=True, part=trial(plan, seen)) from None
+    finally:
+        fleet.stop()
     every = [reports[fact.host] for fact in plan.hosts]
-    seen["workers"] = sorted(
-        (worker for each in every for worker in each.workers), key=lambda worker: worker.worker
-    )
-    seen["growth"] = total([each.growth for each in every])
+    workers = [worker for each in every for worker in each.workers]
     counters = [reports[host].counters for host in plan.machines]
+    seen["workers"] = sorted(workers, key=lambda worker: worker.worker)
+    seen["growth"] = total([each.growth for each in every])
     seen["kernel"] = {n: added(each.get(n, 0) for each in counters) for n in counters[0]}
     made = trial(plan, seen)
     for reason in filter(None, (each.void for each in every)):
@@ -71,58 +71,49 @@ def trial(plan: FleetPlan, seen: Mapping[str, Any]) -> FleetTrial:
 
 
 def hold(fleet: Fleet, plan: FleetPlan, seen: dict[str, Any]) -> dict[str, HostReport]:
-    """From the start to the reports. What it sees goes to ``seen``. Raises FleetFault."""
-    fleet.each("start")
+    """From the start to the reports. What it sees goes to ``seen``.
+
+    Raises :class:`FleetFault` if a host or process is lost, or when the time is up.
+    """
+    fleet.each("start", plan)
     fleet.each("arm")
     began = time.monotonic()
     fleet.each("go")
-    seen["opened_s"] = barrier(fleet, plan, began, seen)
+    first: int | None = None
+    for at_s, looks in looking(fleet, plan, began):
+        held = seen["held"] = sum(look.held for look in looks.values())
+        free = added(looks[host].free_bytes for host in plan.machines)
+        first = free if first is None else first
+        used = memory.gain(free, first)
+        seen["samples"].append(Moment(at_s=at_s, connections=held, used_bytes=used))
+        if held >= plan.connections:
+            seen["opened_s"] = at_s
+            break
+    else:
+        wanted = f"{plan.connections:,} connections after {plan.patience_s:.0f} s"
+        raise FleetFault(f"only {held:,} of {wanted}")
     time.sleep(SETTLE_S)
     fleet.each("read")
     released = time.monotonic()
     fleet.each("release")
-    for looks in looking(fleet):
+    for _, looks in looking(fleet, plan, released):
         done = sum(look.results for look in looks.values())
         if done == len(plan.shares):
             break
-        if time.monotonic() - released > plan.patience_s:
-            raise FleetFault(f"only {done} of {len(plan.shares)} workers gave a result")
+    else:
+        raise FleetFault(f"only {done} of {len(plan.shares)} workers gave a result")
     seen["released_s"] = time.monotonic() - released
     return fleet.each("report")
 
 
-def barrier(fleet: Fleet, plan: FleetPlan, began: float, seen: dict[str, Any]) -> float:
-    """Wait until the servers hold a request from every slot; sample the way there.
-
-    Returns the seconds it took. Raises :class:`FleetFault` if a host or process is lost, or when
-    the time is up.
-    """
-    first: int | None = None
-    for looks in looking(fleet):
-        at = time.monotonic() - began
-        held = sum(look.held for look in looks.values())
-        free = added(looks[host].free_bytes for host in plan.machines)
-        first = free if first is None else first
-        used = memory.gain(free, first)
-        seen["samples"].append(Moment(at_s=at, connections=held, used_bytes=used))
-        seen["held"] = held
-        if held >= plan.connections:
-            return at
-        if at > plan.patience_s:
-            wanted = f"{plan.connections:,} connections after {at:.0f} s"
-            raise FleetFault(f"only {held:,} of {wanted}")
-    raise AssertionError("looking never ends")
-
-
-def looking(fleet: Fleet) -> Iterator[dict[str, HostStatus]]:
-    """The status of every host, again and again. Raises the first fault."""
-    while True:
+def looking(
+    fleet: Fleet, plan: FleetPlan, since: float
+) -> Iterator[tuple[float, dict[str, HostStatus]]]:
+    """Seconds since then, and the status of every host, until patience is at an end."""
+    while time.monotonic() - since <= plan.patience_s:
         looked = time.monotonic()
-        looks: dict[str, HostStatus] = fleet.each("look")
-        for host, look in looks.items():
-            if look.faults:
-                raise FleetFault(f"host {host}: {look.faults[0]}")
-        yield looks
+        looks = fleet.each("look")
+        yield time.monotonic() - since, looks
         took = time.monotonic() - looked
         with interruptible():
             time.sleep(max(LOOK_EVERY_S - took, LOOK_REST * took))

@@ -15,22 +15,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
-import psutil
-
 from bench.conditions.condition import Condition
 from bench.conditions.held import HELD
 from bench.conditions.ways import Way
-from bench.fleet.records import HostFacts
-from bench.machine import kernel, procfs
-from bench.machine.doctor import (
-    BYTES_PER_CONNECTION,
-    SPARE_DESCRIPTORS,
-    CheckResult,
-    Needs,
-    available_bytes,
-    raise_descriptor_limit,
-)
-from bench.machine.procfs import UNLIMITED
+from bench.fleet.records import HostFacts, told
+from bench.machine.doctor import BYTES_PER_CONNECTION, SPARE_DESCRIPTORS, CheckResult, Needs
 from bench.plan.tls import SERVER_KIB, client_kib
 from bench.sides.tls import Tls
 from bench.study.record import StudyError
@@ -68,22 +57,6 @@ PATIENCE: Final = 3.0
 SPARE_S: Final = 60.0
 
 
-def look(host: str) -> tuple[str, HostFacts]:
-    """This machine's boot id and limits, read on it, as its machine's first host.
-
-    Changes only this process's soft descriptor limit.
-    """
-    _, descriptors = raise_descriptor_limit()
-    return procfs.read("proc/sys/kernel/random/boot_id") or host, HostFacts(
-        host=host,
-        machine=0,
-        cores=psutil.cpu_count() or 1,
-        descriptors=descriptors,
-        ports=kernel.ephemeral_ports() or UNLIMITED,
-        memory_available_bytes=available_bytes(),
-    )
-
-
 def numbered(found: Sequence[tuple[str, HostFacts]]) -> list[HostFacts]:
     """Hosts with one boot id get one machine: they share a kernel, its memory and its tables."""
     boots = list(dict.fromkeys(boot for boot, _ in found))
@@ -101,23 +74,28 @@ class Share:
 class FleetPlan:
     """Connections divided evenly among hosts.
 
-    ``threads`` means that the backend starts one thread per connection; ``largest`` is the most
-    connections per process.
+    ``threads`` means that the backend starts one thread per connection; ``ramp`` is the pace at
+    which the connections are opened, per second, if it is not the usual one.
     """
 
     connections: int
     backend: str
     hosts: Sequence[HostFacts]
-    largest: int
-    ramp_per_s: float
     threads: bool = False
     tls: Tls | None = None
+    ramp: float | None = None
 
     @cached_property
     def shares(self) -> tuple[Share, ...]:
-        """As far as possible, every host gets the same number of shares."""
+        """As large as the limits of a process allow; every host gets as many, if possible.
+
+        Raises :class:`StudyError` if a process cannot hold any connection.
+        """
         hosts, total = self.hosts, self.connections
-        count = max(-(-total // self.largest), min(len(hosts), total))
+        most = (min(h.descriptors - SPARE_DESCRIPTORS, int(h.ports * PORTS_SHARE)) for h in hosts)
+        if (largest := min(most)) < 1:
+            raise StudyError("a process cannot hold a single connection here: ulimit -n is too low")
+        count = max(-(-total // largest), min(len(hosts), total))
         return tuple(
             Share(
                 number, total // count + (number < total % count), hosts[number % len(hosts)].host
@@ -138,22 +116,26 @@ class FleetPlan:
     @cached_property
     def needs(self) -> dict[str, Needs]:
         """What each machine needs, by the first of its hosts."""
-        return {host: self._needs(shares) for host, shares in self.machines.items()}
-
-    def _needs(self, shares: Sequence[Share]) -> Needs:
-        connections = sum(share.connections for share in shares)
-        return Needs(
-            connections=connections,
-            threads=connections * self.threads + len(shares) * TASKS,
-            shares=max(len(shares), 1),
-            connection_bytes=self.connection_bytes,
-            process_bytes=len(shares) * SHARE_BYTES
-            + HOST_BYTES * len({one.host for one in shares}),
-        )
+        found = {}
+        for host, shares in self.machines.items():
+            connections = sum(share.connections for share in shares)
+            found[host] = Needs(
+                connections=connections,
+                threads=connections * self.threads + len(shares) * TASKS,
+                shares=max(len(shares), 1),
+                connection_bytes=self.connection_bytes,
+                process_bytes=len(shares) * SHARE_BYTES
+                + HOST_BYTES * len({share.host for share in shares}),
+            )
+        return found
 
     @property
     def under(self) -> tuple[Condition, ...]:
         return (HELD, *([Way(tls=self.tls)] if self.tls else []))
+
+    @property
+    def ramp_per_s(self) -> float:
+        return self.ramp or (TLS_RAMP_PER_S if self.tls else RAMP_PER_S)
 
     @property
     def ramp_s(self) -> float:
@@ -164,15 +146,13 @@ class FleetPlan:
         return PATIENCE * self.ramp_s + SPARE_S
 
     @property
-    def program(self) -> str:
-        """As the record names it: ``callbacks/tls 1000000``."""
-        return f"{self.backend}{'/tls' if self.tls else ''} {self.connections}"
+    def label(self) -> str:
+        return f"{self.backend}/tls" if self.tls else self.backend
 
     @property
     def words(self) -> str:
         """``1,000,000 connections of callbacks over TLS``."""
-        over = " over TLS" if self.tls else ""
-        return f"{self.connections:,} connections of {self.backend}{over}"
+        return f"{self.connections:,} connections of {told(self.label)}"
 
     @property
     def connection_bytes(self) -> int:
@@ -182,56 +162,23 @@ class FleetPlan:
         return KIB * (plain + (encrypted if self.tls else 0))
 
 
-def make(
-    connections: int,
-    backend: str,
-    hosts: Sequence[HostFacts],
-    *,
-    threads: bool = False,
-    share: int | None = None,
-    ramp_per_s: float | None = None,
-    tls: Tls | None = None,
-) -> FleetPlan:
-    """Plan with the largest share that the limits of a process allow, unless it is given.
+def fitting(
+    made: FleetPlan, examine: Callable[[Mapping[str, Needs]], Mapping[str, Sequence[CheckResult]]]
+) -> tuple[str | None, int]:
+    """Why a plan does not fit, None if it does, and how many of its connections do.
 
-    Raises :class:`StudyError` without hosts, or if a process cannot hold any connection.
+    ``examine`` is what the doctors of hosts say, by the names of the hosts.
     """
-    if not hosts:
-        raise StudyError("the cluster has no worker; start one with: dask worker SCHEDULER")
-    largest = share or min(
-        min(host.descriptors - SPARE_DESCRIPTORS, int(host.ports * PORTS_SHARE)) for host in hosts
-    )
-    if largest < 1:
-        raise StudyError("a process cannot hold a single connection here: ulimit -n is too low")
-    pace = ramp_per_s or (TLS_RAMP_PER_S if tls else RAMP_PER_S)
-    return FleetPlan(connections, backend, hosts, largest, pace, threads, tls)
 
+    def why(connections: int) -> str:
+        return "; ".join(
+            f"{one.check} on {host}: {one.found} ({one.fix})"
+            for host, results in examine(replace(made, connections=connections).needs).items()
+            for one in results
+            if one.level == "refusal"
+        )
 
-DoctorsSay = Mapping[str, Sequence[CheckResult]]
-"""What the doctors of hosts say, by the names of the hosts."""
-
-
-def check(
-    made: FleetPlan, ask: Callable[[Mapping[str, Needs]], DoctorsSay]
-) -> tuple[DoctorsSay, int]:
-    """What the doctors say of a plan, and how many of its connections fit."""
-
-    def refused(connections: int) -> bool:
-        found = ask(replace(made, connections=connections).needs)
-        return any(one.level == "refusal" for each in found.values() for one in each)
-
-    most = made.connections
-    if refused(most):
-        most = bisect(range(1, most), False, key=refused)
-    return ask(made.needs), most
-
-
-def refusal(made: FleetPlan, found: DoctorsSay, most: int) -> str | None:
-    """Why a plan does not fit, and how many connections would; None if it does."""
-    why = "; ".join(
-        f"{one.check} on {host}: {one.found} ({one.fix})"
-        for host, results in found.items()
-        for one in results
-        if one.level == "refusal"
-    )
-    return f"{made.words} do not fit: {why}; at most {most:,} do" if why else None
+    if not (refused := why(made.connections)):
+        return None, made.connections
+    most = bisect(range(1, made.connections), False, key=lambda number: bool(why(number)))
+    return f"{made.words} do not fit: {refused}; at most {most:,} do", most

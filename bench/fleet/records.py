@@ -9,7 +9,7 @@ from pydantic import Field
 
 from bench.machine.memory import NO_PROC, NO_SLABINFO, PARTS, added
 from bench.schema import Ledger, Record
-from bench.study.record import Run, SampleRecord, Study
+from bench.study.record import Run, Study
 from bench.text import KIB, plural
 
 
@@ -40,12 +40,12 @@ class Growth(Record):
     reasons: dict[str, str] = Field(default_factory=dict)
 
 
-REASONS: Final = {part: why for part, (_, why) in PARTS.items()} | {
+UNKNOWN: Final = {
+    **{part: why for part, (_, why) in PARTS.items() if part in Growth.model_fields},
     "server_user_bytes": NO_PROC,
     "server_page_table_bytes": NO_PROC,
     "server_kernel_bytes": NO_SLABINFO,
 }
-UNKNOWN: Final = {part: REASONS[part] for part in Growth.model_fields if part != "reasons"}
 """Each part of a growth, and why it may be unknown."""
 
 
@@ -97,8 +97,9 @@ class FleetTrial(Record):
     kernel: dict[str, int | None] = Field(default_factory=dict)  # counters, added over machines
 
     @property
-    def told(self) -> str:
-        return f"{self.backend} over TLS" if self.tls else self.backend
+    def label(self) -> str:
+        """As in a plan: ``callbacks/tls`` over TLS."""
+        return f"{self.backend}/tls" if self.tls else self.backend
 
     def per_connection(self, parts: Sequence[str]) -> float | None:
         """Bytes of some parts per connection; None if one of them was not measured."""
@@ -122,41 +123,40 @@ BUDGET: tuple[tuple[str, tuple[str, ...]], ...] = (
 WHOLE = tuple(part for _, parts in BUDGET for part in parts)
 
 
-def label_of(program: str) -> str:
-    """The backend as a plan's label: ``callbacks/tls`` over TLS."""
-    return program.partition(" ")[0]
+def told(label: str) -> str:
+    return label.replace("/tls", " over TLS")
 
 
-def held(run: Run[FleetTrial]) -> list[tuple[str, FleetTrial]]:
-    """Label and trial of those that count, in the order of the record."""
-    samples = ((each.program, each.part) for each in run.samples if each.status == "ok")
-    return [(label_of(program), part) for program, part in samples if part is not None]
+def held(run: Run[FleetTrial]) -> list[FleetTrial]:
+    """Those that count, in the order of the record."""
+    return [sample.part for sample in run.samples if sample.status == "ok" and sample.part]
 
 
 def largest(run: Run[FleetTrial]) -> list[FleetTrial]:
     """By label, the first that held the most connections: plain HTTP and TLS apart."""
     found: dict[str, FleetTrial] = {}
-    for label, trial in held(run):
-        if trial.connections > found.setdefault(label, trial).connections:
-            found[label] = trial
+    for trial in held(run):
+        if trial.connections > found.setdefault(trial.label, trial).connections:
+            found[trial.label] = trial
     return list(found.values())
 
 
 def sentence(trial: FleetTrial) -> str:
     total = trial.per_connection(WHOLE)
     each = f", {total / KIB:.1f} KiB each with both ends" if total is not None else ""
+    workers = plural(len(trial.workers), "worker")
     return (
-        f"{trial.told}, {trial.connections:,} connections, {plural(len(trial.workers), 'worker')}: "
+        f"{told(trial.label)}, {trial.connections:,} connections, {workers}: "
         f"all held after {trial.opened_s:.1f} s, released in {trial.released_s:.1f} s{each}"
     )
 
 
 def faults(run: Run[FleetTrial]) -> list[str]:
     """What was refused, failed or is void, and why."""
-    return [fault(sample) for sample in run.samples if sample.status != "ok"]
-
-
-def fault(sample: SampleRecord[FleetTrial]) -> str:
-    label, _, connections = sample.program.partition(" ")
-    told = label.replace("/tls", " over TLS")
-    return f"{sample.status}: {told}, {int(connections):,} connections: {sample.reason}"
+    found = []
+    for sample in run.samples:
+        if sample.status != "ok":
+            label, _, connections = sample.program.partition(" ")
+            what = f"{told(label)}, {int(connections):,} connections"
+            found.append(f"{sample.status}: {what}: {sample.reason}")
+    return found

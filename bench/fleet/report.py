@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from bench.analysis.stats import Spread, spread
-from bench.fleet.records import BUDGET, WHOLE, FleetTrial, faults, held, largest
+from bench.fleet.records import BUDGET, WHOLE, FleetTrial, Moment, faults, held, largest, told
 from bench.report.charts import Design, Skip
-from bench.show.figures import Axis, Figure, Line, LinePoint, Lines, Plot
+from bench.show.figures import Axis, Figure, LinePoint, Lines, Plot
 from bench.show.table import Column, Row, Table, name
 from bench.study.record import Run
 from bench.study.report import Report, drawn
@@ -28,39 +28,34 @@ FLAT: Final = 0.1
 def ramp(run: Run[FleetTrial]) -> Design | Skip:
     """Connections and memory against time, of a trial per label that held the most."""
     title = "Connections and memory against time, up to the summit"
-    watched = [(label, t) for label, t in held(run) if t.opened_s and len(t.samples) > 1]
-    most = max((trial.connections for _, trial in watched), default=0)
-    trials = {label: trial for label, trial in watched if trial.connections == most}
+    watched = [trial for trial in held(run) if trial.opened_s and len(trial.samples) > 1]
+    most = max((trial.connections for trial in watched), default=0)
+    trials = {trial.label: trial for trial in watched if trial.connections == most}
     if not trials:
         return Skip(RAMP, title, "no valid trial that held connections")
-    counted: dict[str, Line] = {}
-    used: dict[str, Line] = {}
-    for label, trial in trials.items():
-        counted[label] = [LinePoint(s.at_s, exactly(s.connections)) for s in trial.samples]
-        read = [(s.at_s, s.used_bytes) for s in trial.samples if s.used_bytes is not None]
-        if read:
-            used[label] = [LinePoint(at, exactly(max(value, 0) / GIB)) for at, value in read]
-    x, y = Axis("seconds since the start"), Axis("")
-    plots = [
-        Plot(lines, x, y, name, marks={label: line[-1] for label, line in lines.items()})
-        for name, lines in (
-            ("connections held, counted by the servers", counted),
-            ("additional memory of the machines, GiB", used),
-        )
-        if lines
-    ]
-    workers = listing([f"{trial.told} {len(trial.workers)}" for trial in trials.values()])
-    first = next(iter(trials.values()))
+    curves = {
+        "connections held, counted by the servers": connections,
+        "additional memory of the machines, GiB": additional_gib,
+    }
+    plots = []
+    for panel, value in curves.items():
+        lines = {label: line for label, trial in trials.items() if (line := curve(trial, value))}
+        marks = {label: line[-1] for label, line in lines.items()}
+        if lines:
+            x = Axis("seconds since the start")
+            plots.append(Plot(lines, x, Axis(""), panel, marks=marks))
+    workers = [f"{told(label)} {len(trial.workers)}" for label, trial in trials.items()]
     opened = [
-        f"{t.told} held {count(t.connections)} connections after {t.opened_s:.1f} s"
-        for t in trials.values()
+        f"{told(label)} held {count(most)} connections after {trial.opened_s:.1f} s"
+        for label, trial in trials.items()
     ]
+    label, first = next(iter(trials.items()))
     figure = Figure(
         name=RAMP,
         title=title,
-        headline=f"{first.told}: {count(most)} connections open at once, "
+        headline=f"{told(label)}: {count(most)} connections open at once, "
         f"after {first.opened_s:.0f} s",
-        subtitle=f"The backends that held this many, with their workers: {workers}",
+        subtitle="The backends that held this many, with their workers: " + listing(workers),
         told=f"Two line charts against time. {'; '.join(opened)}.",
         data=Lines(plots),
         notes=("Memory of both ends: clients, servers and the kernel.",),
@@ -68,19 +63,26 @@ def ramp(run: Run[FleetTrial]) -> Design | Skip:
     return drawn(figure, f"fleet {run.head.run}", run.head)
 
 
-def exactly(value: float) -> Spread:
-    return Spread(value, value, value, 1)
+def connections(moment: Moment) -> float | None:
+    return moment.connections
+
+
+def additional_gib(moment: Moment) -> float | None:
+    return None if moment.used_bytes is None else max(moment.used_bytes, 0) / GIB
+
+
+def curve(trial: FleetTrial, value: Callable[[Moment], float | None]) -> list[LinePoint]:
+    points = ((moment.at_s, value(moment)) for moment in trial.samples)
+    return [LinePoint(at, Spread(y, y, y, 1)) for at, y in points if y is not None]
 
 
 def memory(run: Run[FleetTrial]) -> Design | Skip:
     """A connection's memory, one line per label, from the smallest fleet to the largest."""
     title = "Memory per connection against connections held"
-    names: dict[str, str] = {}
     found: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for label, trial in held(run):
+    for trial in held(run):
         if value := trial.per_connection(CLIENT):
-            names[label] = trial.told
-            found[label][trial.connections].append(value / KIB)
+            found[trial.label][trial.connections].append(value / KIB)
     sizes = {
         label: {n: each for n in sorted(line) if (each := spread(line[n]))}
         for label, line in found.items()
@@ -91,7 +93,7 @@ def memory(run: Run[FleetTrial]) -> Design | Skip:
         label: [LinePoint(n, each) for n, each in line.items()] for label, line in sizes.items()
     }
     said = [
-        f"{names[label]} "
+        f"{told(label)} "
         + ", ".join(f"{size_words(KIB * v.median, 2)} at {count(n)}" for n, v in line.items())
         for label, line in sizes.items()
     ]
@@ -99,7 +101,7 @@ def memory(run: Run[FleetTrial]) -> Design | Skip:
     figure = Figure(
         name=MEMORY,
         title=title,
-        headline=memory_headline(names, sizes),
+        headline=memory_headline(sizes),
         subtitle="The client’s side: all worker processes and their half of the kernel memory",
         told=f"Line chart: memory per connection. {'; '.join(said)}.",
         data=Lines([Plot(lines, x, Axis("", "values"), "KiB per connection")]),
@@ -108,9 +110,7 @@ def memory(run: Run[FleetTrial]) -> Design | Skip:
     return drawn(figure, f"fleet {run.head.run}", run.head)
 
 
-def memory_headline(
-    names: Mapping[str, str], sizes: Mapping[str, Mapping[int, Spread]]
-) -> str | None:
+def memory_headline(sizes: Mapping[str, Mapping[int, Spread]]) -> str | None:
     """Of the label with the most connections: whether each costs as much as with the fewest."""
     label, longest = max(sizes.items(), key=lambda item: max(item[1]))
     first, last = min(longest), max(longest)
@@ -122,26 +122,26 @@ def memory_headline(
     else:
         one, other = (size_words(KIB * longest[n].median, 2) for n in (first, last))
         takes = f"{one} with {count(first)} open, {other} with {count(last)}"
-    return f"A connection of {names[label]} takes {takes}"
+    return f"A connection of {told(label)} takes {takes}"
 
 
 def held_table(trials: Sequence[FleetTrial]) -> Table:
-    heads = ("connections", "workers", "opened in s", "released in s", *COUNTERS)
-    rows: list[Row] = [
+    def known(value: int | None) -> str:
+        return "not known" if value is None else f"{value:,}"
+
+    columns = ("connections", "workers", "opened in s", "released in s", *COUNTERS)
+    rows = [
         [
-            trial.told,
-            f"{trial.connections:,}",
-            str(len(trial.workers)),
+            told(trial.label),
+            known(trial.connections),
+            known(len(trial.workers)),
             f"{trial.opened_s:.1f}",
             f"{trial.released_s:.1f}",
-            *(
-                "not known" if (value := trial.kernel.get(name)) is None else f"{value:,}"
-                for name in COUNTERS
-            ),
+            *(known(trial.kernel.get(counter)) for counter in COUNTERS),
         ]
         for trial in trials
     ]
-    return Table("Held at one barrier", [name("backend"), *map(Column, heads)], rows)
+    return Table("Held at one barrier", [name("backend"), *map(Column, columns)], rows)
 
 
 def budget_table(trials: Sequence[FleetTrial]) -> Table:
@@ -159,7 +159,7 @@ def budget_table(trials: Sequence[FleetTrial]) -> Table:
         for owner, parts in owners
         if trials
     ]
-    heads = [Column(f"{trial.told}, {trial.connections:,}") for trial in trials]
+    heads = [Column(f"{told(trial.label)}, {trial.connections:,}") for trial in trials]
     reasons = {why for trial in trials if trial.growth for why in trial.growth.reasons.values()}
     notes = [f"Not measured: {'; '.join(sorted(reasons))}."] if reasons else []
     return Table("Memory of one connection, in KiB", [name("owner"), *heads], rows, notes=notes)
@@ -167,14 +167,14 @@ def budget_table(trials: Sequence[FleetTrial]) -> Table:
 
 def report(run: Run[FleetTrial]) -> Report:
     machine = run.head.environment
-    hosts = max((len(trial.hosts) for _, trial in held(run)), default=0)
+    hosts = max((len(trial.hosts) for trial in held(run)), default=0)
     return Report(
         title="Connections held by a fleet",
         about=f"Fleet {run.head.run}: {machine.cpu_count} processors "
         f"({machine.cpu_model or 'model unknown'}), "
         f"{machine.memory_total_bytes / GIB:.0f} GiB, {machine.kernel}, {machine.python}, "
         f"{machine.limits.get('nofile_hard')} descriptors per process, {hosts} host(s).",
-        tables=[held_table([trial for _, trial in held(run)]), budget_table(largest(run))],
+        tables=[held_table(held(run)), budget_table(largest(run))],
         designs=[ramp(run), memory(run)],
         backends=backends(run),
         notes=faults(run),

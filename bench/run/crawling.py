@@ -16,7 +16,7 @@ from bench.schema import Shares
 from bench.sides.process import WorkerProcess
 from bench.sides.progress import Progress
 from bench.sides.protocol import Command
-from bench.sides.servers import Server, ServerError
+from bench.sides.servers import Server, ServerError, authorities
 from bench.sides.sides import Sides
 
 MARGIN: Final = 2
@@ -81,7 +81,7 @@ class Crawling(Sides):
             timeout_s=trial.deadline_s * (PATIENCE if point.interleaved else 1),
             out=str(trial.times),
             progress=None if self.progress is None else self.progress.file,
-            cafile=trial.cafile(trial.warmup, server),
+            cafile=authorities(trial.times.with_suffix(".pem"), trial.warmup, server),
         )
         for one in trial.conditions:
             command = one.command(command, self)

@@ -20,7 +20,7 @@ from bench.schema import Shares
 from bench.sides.process import ProcessError, WorkerProcess
 from bench.sides.progress import PLACES, Progress
 from bench.sides.protocol import Command, Result
-from bench.sides.servers import ModelServer, Served, ServerError
+from bench.sides.servers import ModelServer, Served, ServerError, authorities
 from bench.sides.sides import Sides
 
 
@@ -71,7 +71,7 @@ class Serving(Sides):
             timeout_s=trial.deadline_s,
             out=str(trial.times),
             progress=self._memory.file,
-            cafile=trial.cafile(model),
+            cafile=authorities(trial.times.with_suffix(".pem"), model),
         )
         for one in trial.conditions:
             command = one.command(command, self)

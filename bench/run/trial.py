@@ -73,18 +73,6 @@ class Trial:
         """
         return self.bench.warmups[Tls() if self.tls else None]
 
-    def cafile(self, *servers: Server) -> str | None:
-        """The authorities of these servers in one file; None without TLS.
-
-        One file, so that the trial uses the context that the warm-up has made.
-        """
-        files = [server.cafile for server in servers if server.cafile]
-        if not files:
-            return None
-        both = self.times.with_suffix(".pem")
-        both.write_bytes(b"".join(file.read_bytes() for file in files))
-        return str(both)
-
     @property
     def deadline_s(self) -> float:
         return self.bench.deadline_s or self.point.deadline_s

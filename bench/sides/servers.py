@@ -257,6 +257,18 @@ class Server:
         self.stop()
 
 
+def authorities(file: Path, *servers: Server) -> str | None:
+    """The authorities of these servers in one file; None without TLS.
+
+    One file, so that the trial uses the context that the warm-up has made.
+    """
+    found = [server.cafile.read_bytes() for server in servers if server.cafile]
+    if not found:
+        return None
+    file.write_bytes(b"".join(found))
+    return str(file)
+
+
 # --- servers under test ------------------------------------------------------------------
 
 

@@ -20,7 +20,7 @@ import argparse
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Final
@@ -130,7 +130,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     shown_costs = replace(costs, backends=[costs.of(name) for name in wanted])
     found = advise(shown_costs, asked)
     if arguments.json:
-        print(json.dumps(report.as_json(found)))
+        print(json.dumps({**asdict(found), "answer": report.answer(found)}))
     else:
         report.show(found, costs, console)
         if file is None or (file.parent == store.REFERENCE and arguments.results is None):

@@ -27,9 +27,9 @@ from bench.cli.options import names, positive, seconds
 from bench.cli.studies import exit_code
 from bench.fleet import cluster, hold, plan, report
 from bench.fleet.cluster import Fleet
-from bench.fleet.plan import DoctorsSay, FleetPlan
+from bench.fleet.plan import FleetPlan
 from bench.fleet.records import STUDY, FleetTrial
-from bench.machine.doctor import examine_limits, show
+from bench.machine.doctor import show
 from bench.plan import backends
 from bench.run.preflight import THREADED
 from bench.sides.tls import Tls
@@ -70,12 +70,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--fit", action="store_true", help="hold as many as fit")
     parser.add_argument(
-        "--share",
-        type=positive,
-        metavar="N",
-        help="connections of one process at most (default: what its limits allow)",
-    )
-    parser.add_argument(
         "--ramp",
         type=positive,
         metavar="N",
@@ -100,9 +94,11 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         with cluster.connected(arguments.scheduler, arguments.answer) as fleet:
             plans = planned(arguments, fleet)
             if arguments.plan:
-                for made, found, most in plans:
-                    show_plan(made, found, most, console)
-                return DONE if all(made.connections == most for made, _, most in plans) else FAILED
+                for made, refused, most in plans:
+                    show_plan(fleet, made, console)
+                    if refused:
+                        console.print(f"does not fit: at most {most:,} connections do")
+                return FAILED if any(refused for _, refused, _ in plans) else DONE
             whole = runner.run(
                 STUDY,
                 arguments.out,
@@ -116,32 +112,30 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     return exit_code([last], whole=whole)
 
 
-Planned = tuple[FleetPlan, DoctorsSay, int]
-"""A plan, what the doctors of its hosts say, and how many of its connections fit."""
+Planned = tuple[FleetPlan, str | None, int]
+"""A plan, why it does not fit, and how many of its connections do."""
 
 
 def planned(arguments: argparse.Namespace, fleet: Fleet) -> list[Planned]:
     """A plan of each trial."""
-    hosts = plan.numbered(list(fleet.ask(plan.look, {n: n for n in fleet.names}).values()))
+    hosts = plan.numbered(list(fleet.each("facts").values()))
     known = backends.look_up(arguments.backends)
     backends.choose(known, arguments.backends)
 
-    doctors = partial(fleet.ask, examine_limits)
     plans = []
     for connections in arguments.connections:
         for backend in known:
             if arguments.tls and backend.no_https:
                 raise StudyError(f"{backend.name} has no HTTPS: {backend.no_https}")
-            made = plan.make(
+            made = FleetPlan(
                 connections,
                 backend.name,
                 hosts,
                 threads=backend.family == THREADED,
-                share=arguments.share,
-                ramp_per_s=arguments.ramp,
                 tls=Tls() if arguments.tls else None,
+                ramp=arguments.ramp,
             )
-            plans.append((made, *plan.check(made, doctors)))
+            plans.append((made, *plan.fitting(made, partial(fleet.each, "examine"))))
     return plans
 
 
@@ -149,17 +143,18 @@ def programs(fleet: Fleet, plans: Sequence[Planned], *, fit: bool) -> list[Progr
     """A program for each trial. One that does not fit is refused, or made smaller as well."""
 
     def program(made: FleetPlan, refused: str | None = None) -> Program[FleetTrial]:
-        return Program(made.program, lambda _: hold.measure(fleet, made), refused)
+        name = f"{made.label} {made.connections}"
+        return Program(name, lambda _: hold.measure(fleet, made), refused)
 
     found = []
-    for made, results, most in plans:
-        found.append(program(made, plan.refusal(made, results, most)))
+    for made, refused, most in plans:
+        found.append(program(made, refused))
         if fit and 0 < most < made.connections:
             found.append(program(replace(made, connections=most)))
     return found
 
 
-def show_plan(made: FleetPlan, found: DoctorsSay, most: int, console: Console) -> None:
+def show_plan(fleet: Fleet, made: FleetPlan, console: Console) -> None:
     sizes = [share.connections for share in made.shares]
     console.print(
         Text.assemble(
@@ -169,9 +164,8 @@ def show_plan(made: FleetPlan, found: DoctorsSay, most: int, console: Console) -
             f"{made.ramp_per_s:,.0f}/s, so the last one is due after {made.ramp_s:.0f} s",
         )
     )
-    for host, results in found.items():
-        if len(found) > 1:
+    said = fleet.each("examine", made.needs)
+    for host in made.machines:
+        if len(made.machines) > 1:
             console.print(f"{host}:")
-        show(list(results))
-    if most < made.connections:
-        console.print(f"does not fit: at most {most:,} connections do")
+        show(said[host])

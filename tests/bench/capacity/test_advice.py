@@ -30,7 +30,7 @@ def row(need: Need, one: Backend = ONE, **changes: object) -> AdviceRow:
 @given(st.floats(1, 100_000), st.floats(1, 3), st.booleans(), st.floats(0, 0.01))
 def test_a_higher_rate_never_needs_less(rate: float, more: float, tls: bool, work_s: float) -> None:
     low, high = (row(Need(1_000_000, each, 0.01, tls, work_s)) for each in (rate, rate * more))
-    for what in ("processes", "in_use", "user_bytes", "kernel_bytes"):
+    for what in ("processes", "in_use", "memory_bytes"):
         assert getattr(low, what) <= getattr(high, what)
 
 
@@ -192,11 +192,7 @@ def test_noise_and_single_blocks_tell_nothing_apart() -> None:
         ((50, 500), Need(rate=10_000.0), "The least processor time is that of b0."),
         ((50, 70), Need(100, None, 1.0), "fetches about 100 pages/s: the delay sets the rate"),
         ((50, 5000), Need(100, None, 0.1), "fetches about 150 to 1,000 pages/s: the processor, or"),
-        (
-            (50,),
-            Need(100, 2000, 0.2),
-            "None of these is known to carry it. This rate and delay need",
-        ),
+        ((50,), Need(100, 2000, 0.2), "None of these is known to carry it."),
     ],
 )
 def test_the_answer_is_a_plain_sentence(pages: tuple[float, ...], need: Need, said: str) -> None:

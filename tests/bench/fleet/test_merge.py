@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bench.fleet import hold, host, plan
+from bench.fleet import hold, host
+from bench.fleet.plan import FleetPlan
 from bench.fleet.records import UNKNOWN, Growth
 from bench.machine import memory
 from bench.machine.memory import Slabs, Snapshot
@@ -21,7 +22,7 @@ def snapshot(held: int) -> Snapshot:
 
 
 def test_hosts_of_one_machine_count_its_kernel_once() -> None:
-    made = plan.make(1000, "callbacks", hosts(2, machines=1))
+    made = FleetPlan(1000, "callbacks", hosts(2, machines=1))
     first, second = (host.growth(made, one.host, snapshot(0), snapshot(500)) for one in made.hosts)
     assert (first.kernel_socket_bytes, second.kernel_socket_bytes) == (500 * 50, 0)
     assert second.machine_drop_bytes == 500 * 200
@@ -29,7 +30,7 @@ def test_hosts_of_one_machine_count_its_kernel_once() -> None:
     assert (together.user_bytes, together.server_user_bytes) == (100_000, 100_000)
     assert together.kernel_socket_bytes == 500 * 50
     assert together.machine_drop_bytes == 500 * 300 + 2 * 500 * 200
-    apart = plan.make(1000, "callbacks", hosts(2, machines=2))
+    apart = FleetPlan(1000, "callbacks", hosts(2, machines=2))
     every = [host.growth(apart, one.host, snapshot(0), snapshot(500)) for one in apart.hosts]
     assert hold.total(every).kernel_socket_bytes == 2 * 500 * 50
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -10,9 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.fleet import plan
+from bench.fleet.host import Host
+from bench.fleet.plan import FleetPlan
 from bench.fleet.records import HostFacts
-from bench.machine.doctor import CheckResult, Needs, examine_limits
+from bench.machine.doctor import SPARE_DESCRIPTORS, CheckResult, Needs
+from bench.machine.procfs import UNLIMITED
 from bench.sides.tls import Tls
+from bench.study.record import StudyError
+from tests.bench import small
 
 HOST = HostFacts(
     host="10.0.0.1:1",
@@ -24,10 +30,12 @@ HOST = HostFacts(
 )
 
 
-def hosts(count: int, machines: int = 1) -> list[HostFacts]:
+def hosts(count: int, machines: int = 1, share: int = 10_000) -> list[HostFacts]:
+    """Hosts whose processes can hold so many connections each."""
+    limits = {"descriptors": share + SPARE_DESCRIPTORS, "ports": UNLIMITED}
     return plan.numbered(
         [
-            (f"m{n % machines}", HOST.model_copy(update={"host": f"10.0.0.{n}:1"}))
+            (f"m{n % machines}", HOST.model_copy(update={"host": f"10.0.0.{n}:1", **limits}))
             for n in range(count)
         ]
     )
@@ -44,7 +52,7 @@ def memory(needs: Mapping[str, Needs]) -> dict[str, int]:
 @settings(deadline=None)
 @given(st.integers(1, 3_000_000), st.integers(1, 7), st.integers(2_000, 20_000))
 def test_every_connection_has_one_place(connections: int, count: int, share: int) -> None:
-    made = plan.make(connections, "callbacks", hosts(count), share=share)
+    made = FleetPlan(connections, "callbacks", hosts(count, share=share))
     assert sum(part.connections for part in made.shares) == connections
     assert all(1 <= part.connections <= share for part in made.shares)
     assert [part.number for part in made.shares] == list(range(len(made.shares)))
@@ -55,22 +63,25 @@ def test_every_connection_has_one_place(connections: int, count: int, share: int
 
 
 def test_a_share_fits_the_descriptors_and_the_ports() -> None:
-    made = plan.make(1_000_000, "callbacks", [HOST])
+    made = FleetPlan(1_000_000, "callbacks", [HOST])
     assert len(made.shares) == 89
     assert max(part.connections for part in made.shares) < HOST.descriptors
-    few_ports = plan.make(1_000_000, "callbacks", [HOST.model_copy(update={"ports": 4000})])
+    few_ports = FleetPlan(1_000_000, "callbacks", [HOST.model_copy(update={"ports": 4000})])
     assert max(part.connections for part in few_ports.shares) < 4000 / 2
+    too_low = FleetPlan(1000, "callbacks", [HOST.model_copy(update={"descriptors": 100})])
+    with pytest.raises(StudyError, match="ulimit"):
+        _ = too_low.shares
 
 
 def test_tls_takes_memory_and_nothing_else() -> None:
-    plain = plan.make(500_000, "callbacks", [HOST])
-    encrypted = plan.make(500_000, "callbacks", [HOST], tls=Tls())
+    plain = FleetPlan(500_000, "callbacks", [HOST])
+    encrypted = FleetPlan(500_000, "callbacks", [HOST], tls=Tls())
     (one,), (other,) = plain.needs.values(), encrypted.needs.values()
     assert other == replace(one, connection_bytes=other.connection_bytes)
     assert other.connection_bytes > one.connection_bytes
     assert encrypted.shares == plain.shares
     assert encrypted.ramp_s > plain.ramp_s
-    assert plan.make(500, "callbacks", [HOST], tls=Tls(), ramp_per_s=50).ramp_s == 10
+    assert FleetPlan(500, "callbacks", [HOST], tls=Tls(), ramp=50).ramp_s == 10
 
 
 @pytest.mark.parametrize(("backend", "tls"), [("callbacks", None), ("uvloop", Tls())])
@@ -85,9 +96,7 @@ def test_what_does_not_fit_is_refused_with_the_number_that_does(
         }
 
     def checked(connections: int) -> tuple[str | None, int]:
-        made = plan.make(connections, backend, [HOST], tls=tls)
-        found, most = plan.check(made, doctors)
-        return plan.refusal(made, found, most), most
+        return plan.fitting(FleetPlan(connections, backend, [HOST], tls=tls), doctors)
 
     refusal, most = checked(1_500_000)
     over = " over TLS" if tls else ""
@@ -101,7 +110,7 @@ def test_what_does_not_fit_is_refused_with_the_number_that_does(
 
 def test_hosts_of_one_machine_share_its_memory() -> None:
     def needed(found: list[HostFacts]) -> list[int]:
-        return list(memory(plan.make(100_000, "callbacks", found, share=10_000).needs).values())
+        return list(memory(FleetPlan(100_000, "callbacks", found).needs).values())
 
     (both,) = needed(hosts(2, machines=1))
     apart = needed(hosts(2, machines=2))
@@ -110,15 +119,31 @@ def test_hosts_of_one_machine_share_its_memory() -> None:
 
 
 def test_threads_are_needed_by_the_share_and_by_the_machine() -> None:
-    (needs,) = plan.make(20_000, "threads", [HOST], threads=True, share=5_000).needs.values()
+    made = FleetPlan(20_000, "threads", hosts(1, share=5_000), threads=True)
+    (needs,) = made.needs.values()
     assert needs.threads == 20_000 + 4 * plan.TASKS
     assert needs.of_share(needs.threads) == 5_000 + plan.TASKS
 
 
 def test_this_machine_can_be_read() -> None:
-    (here,) = plan.numbered([plan.look("here")])
+    host = Host("here")
+    (here,) = plan.numbered([host.facts()])
     assert here.memory_available_bytes > 0
     assert here.descriptors > 0
-    made = plan.make(10, "callbacks", [here])
-    _, most = plan.check(made, lambda needs: {h: examine_limits(n) for h, n in needs.items()})
-    assert most == 10
+    made = FleetPlan(10, "callbacks", [here])
+    assert plan.fitting(made, lambda needs: {host.name: host.examine(needs)}) == (None, 10)
+
+
+@pytest.mark.slow
+def test_a_host_that_was_lost_and_is_back_ends_what_it_had() -> None:
+    host = Host("here")
+    made = FleetPlan(10, "callbacks", plan.numbered([host.facts()]))
+    before = set(small.family(os.getpid()))
+    try:
+        host.do("start", made)
+        first = set(small.family(os.getpid())) - before
+        assert first
+        host.do("start", made)
+        assert small.all_gone(list(first))
+    finally:
+        host.stop()

@@ -63,7 +63,7 @@ def fleet(*trials: FleetTrial) -> Run[FleetTrial]:
     samples: list[SampleRecord[FleetTrial]] = [
         SampleRecord(
             run=head.run,
-            program=f"{each.backend}{'/tls' if each.tls else ''} {each.connections}",
+            program=f"{each.label} {each.connections}",
             repeat=0,
             part=each,
         )
@@ -122,7 +122,7 @@ def test_plain_and_encrypted_connections_stay_apart(tmp_path: Path) -> None:
     assert "| callbacks over TLS | 250,000 |" in text
     assert "| owner | callbacks, 1,000,000 | callbacks over TLS, 250,000 |" in text
     assert "| sum, both ends | 9.00 | 18.00 |" in text
-    assert [one.told for one in records.largest(made)] == ["callbacks", "callbacks over TLS"]
+    assert [one.label for one in records.largest(made)] == ["callbacks", "callbacks/tls"]
     ramp = report.ramp(made)
     assert isinstance(ramp, Design)
     assert ramp.alt == (
@@ -138,10 +138,10 @@ def test_plain_and_encrypted_connections_stay_apart(tmp_path: Path) -> None:
 
 def test_the_sentences_that_are_typed_are_what_the_records_give() -> None:
     """Those of docs/fleet.md about the million; tables and charts are generated."""
-    held = [one for _, one in records.held(STUDY.last(RESULTS / "fleet")) if one.tls is None]
+    held = [one for one in records.held(STUDY.last(RESULTS / "fleet")) if one.tls is None]
     top = max(held, key=lambda one: one.connections)
     assert top.connections == 1_000_000
     each = f"{(top.per_connection(records.WHOLE) or math.nan) / KIB:.0f} KiB"
     page = (ROOT / "docs" / "fleet.md").read_text()
     assert f"A million connections were open at once after {top.opened_s:.0f} s." in page
-    assert f"At {each} and" in page
+    assert f"At {each} a connection" in page
