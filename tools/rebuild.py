@@ -43,7 +43,7 @@ from bench.micro import parts as micro_parts
 from bench.plan.labels import Label
 from bench.plan.participants import PINNED
 from bench.questions import SERVE, analysis_in, answers, equal
-from bench.report import campaigns, cite, comparison, files, findings, numbers, page, readme
+from bench.report import campaigns, cite, files, findings, numbers, page, readme
 from bench.report.tables import grid
 from bench.show.measured import p99_response
 from bench.show.words import machine_words
@@ -236,12 +236,6 @@ def gallery(name: str) -> str:
     return readme.markdown(analysed(name), f"../results/{charts.as_posix()}", RESULTS / charts)
 
 
-def others() -> str:
-    folders = sorted((RESULTS / comparison.CONTRIBUTED).glob("*/"))
-    contributed = [published(folder) for folder in folders]
-    return comparison.confirmed(analysed("reference"), contributed)
-
-
 def served_tables() -> str:
     """The findings and tables of docs/reference/servers.md."""
     analysis = analysed("reference")
@@ -273,7 +267,6 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     ("reference/interpreters", "without-the-lock"): without_the_lock,
     ("reference/interpreters", findings.NAME): lambda: findings.markdown(analysed("interpreters")),
     ("notebook/method-studies", readme.DOUBTS): lambda: readme.doubts(analysed("reference")),
-    ("contributing-results", comparison.CONTRIBUTED): others,
     ("../README", numbers.TABLE): lambda: numbers.table(quoted()),
     ("../README", numbers.CITED): lambda: numbers.cited(headline_campaigns()),
     ("findings", findings.HEADLINES): lambda: findings.headlines(

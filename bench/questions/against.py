@@ -8,8 +8,8 @@ of the question ``memory``. A ratio of slopes takes the far ends of both interva
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
@@ -17,11 +17,10 @@ from bench.analysis.stats import CPU_PER_1000, MIN_BLOCKS, MemoryFit, Metric, Pa
 from bench.analysis.stats.metrics import per_exchange
 from bench.analysis.wording import against, change
 from bench.plan.participants import OTHER_LIBRARIES
-from bench.questions.question import Answer
+from bench.questions.question import Answer, MeasuredValues, forest
 from bench.show import cells
-from bench.show.figures import Bars, Figure, Panel
-from bench.show.measured import TIMES
-from bench.show.table import Column, Row, Table, name
+from bench.show.figures import Bars, Figure
+from bench.show.table import Column, Table, name
 from bench.store import Records
 from bench.text import listing
 from crawlers.registry import LOOP
@@ -53,7 +52,7 @@ def pairs(records: Records, metric: Metric) -> list[Pair]:
 
 
 @dataclass(frozen=True)
-class Against:
+class Against(MeasuredValues):
     """Column -> label -> its ratio to asyncio."""
 
     ratios: Mapping[str, Mapping[str, Ratio]]
@@ -62,17 +61,6 @@ class Against:
 
     def title(self, key: str) -> str:
         return f"{'' if self.in_all or key not in MEMORY else 'user '}{COLUMNS[key]}"
-
-    def card(self, label: str, _: str) -> list[Row]:
-        """Nothing: a card has these quantities from their own questions."""
-        return []
-
-    def as_json(self) -> list[dict[str, Any]]:
-        return [
-            {"label": label, "quantity": key, **asdict(ratio)}
-            for key, mine in self.ratios.items()
-            for label, ratio in mine.items()
-        ]
 
     def said(self, label: str) -> str:
         """``time per page 22 % less, memory undecided``, after the two names."""
@@ -163,14 +151,7 @@ def _table(found: Against, labels: Sequence[str]) -> Table:
 
 def _figure(found: Against, labels: Sequence[str]) -> Figure:
     panels = [
-        Panel(
-            found.title(key),
-            {x: [mine[x].spread if x in mine else None] for x in labels},
-            TIMES,
-            dots=True,
-            around=(found.floor or 0.0) if key == PAGE else 0.0,
-            said={x: cells.beside(mine[x]) for x in labels if x in mine},
-        )
+        forest(found.title(key), labels, mine, found.floor if key == PAGE else None)
         for key, mine in found.ratios.items()
     ]
     return Figure(

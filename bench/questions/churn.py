@@ -12,7 +12,7 @@ from typing import Final
 
 from bench.questions.columns import Columns, Follows, Read
 from bench.questions.question import RANGES
-from bench.show.measured import TIMES, US
+from bench.show.measured import US
 
 NAME: Final = "churn"
 ASKS: Final = "What does a new connection cost?"
@@ -30,14 +30,6 @@ COLUMNS: Final = Columns(
             "new",
             "kept",
         ),
-        "pages": Follows(
-            "in kept pages",
-            "… in pages on a kept one",
-            TIMES,
-            lambda new, kept: new / kept - 1,
-            "new",
-            "kept",
-        ),
     },
     needs=[OPENING],
     head=OPENING,
@@ -45,8 +37,7 @@ COLUMNS: Final = Columns(
     caption="A connection for each page",
     about="Processor time per page on plain HTTP, in turns: on kept connections, and with a new "
     "connection for each page.",
-    further="; the connection is the difference within a block, in µs and in pages of the same "
-    "backend",
+    further="; the connection is the difference within a block",
     title="Processor time per page, kept and new connections",
     subtitle="Processor time of the client per page of a list on plain HTTP at 100 slots, in turns",
     panels={

@@ -12,20 +12,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
-from itertools import pairwise, takewhile
+from dataclasses import dataclass, replace
+from itertools import takewhile
 from statistics import median
-from typing import Any, Final
+from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Comparison
-from bench.analysis.wording import change, interval
 from bench.plan.workloads import SWITCHING
-from bench.questions.question import Answer, Headline
+from bench.questions.question import Answer, Headline, MeasuredValues
 from bench.schema import TrialRecord
 from bench.show.figures import Axis, Figure, LinePoint, Lines, Plot
-from bench.show.table import Row
 from bench.show.words import of_blocks
 from bench.text import count, duration_tick, listing, plural
 
@@ -34,7 +32,7 @@ ASKS: Final = "From how many slots on do threads fall behind?"
 WORKLOADS: Final = ("throughput", "waiting", "regime", NAME)
 RATE: Final = replace(stats.PAGES_PER_S, workloads=WORKLOADS)
 AGAINST: Final = "async_await"
-DEFAULT, LONG = SWITCHING
+DEFAULT: Final = SWITCHING[0]
 TEN_THOUSAND: Final = f"{NAME}-10000x1000ms"
 
 PROSE: Final = (
@@ -77,17 +75,11 @@ class Crossing:
 
 
 @dataclass(frozen=True)
-class Crossover:
+class Crossover(MeasuredValues):
     """All cells, and for each delay and kind of threads where they cross."""
 
     cells: Sequence[SlotsAndDelay]
     crossings: Sequence[Crossing]
-
-    def card(self, _label: str, _where: str) -> list[Row]:
-        return []
-
-    def as_json(self) -> list[dict[str, Any]]:
-        return [asdict(crossing) for crossing in self.crossings]
 
 
 def measured(analysis: Analysis) -> Crossover | None:
@@ -155,7 +147,7 @@ def said(found: Crossing) -> str:
 
 
 def answer(analysis: Analysis) -> Answer | None:
-    """Where threads cross behind each delay, by default and with the long interval; the cause."""
+    """Where threads cross behind each delay, and the cause; the chart has the long interval too."""
     found = measured(analysis)
     if found is None:
         return None
@@ -168,7 +160,7 @@ def answer(analysis: Analysis) -> Answer | None:
         most = listing([count(n) for n in sorted({each.most for each in level})])
         text.append(f"Not shown {where}, with up to {most} slots.")
     head = _headline(found)
-    prose = " ".join([*text, *_long(found), *_ten_thousand(analysis), PROSE])
+    prose = " ".join([*text, *_ten_thousand(analysis), PROSE])
     return Answer(found, head, prose, figures=[_figure(found, head)])
 
 
@@ -193,21 +185,6 @@ def _headline(found: Crossover) -> Headline:
     )
 
 
-def _long(found: Crossover) -> list[str]:
-    """Both switch intervals where threads are slower by default, each against async_await."""
-    told = [
-        f"at {plural(one.slots, 'slot')} {behind(one.delay_ms)} {_much(one.against)} by default "
-        f"and {_much(other.against)} with it"
-        for one, other in pairwise(found.cells)
-        if (one.label, other.label) == (DEFAULT, LONG)
-        and one.against.point == other.against.point
-        and slower(one.against)
-        and other.against.ratio.low is not None
-    ]
-    each = f"With a switch interval of 1 s, pages per second against async/await: {listing(told)}."
-    return [each] if told else []
-
-
 def _ten_thousand(analysis: Analysis) -> list[str]:
     """What each model fetches with 10,000 slots, and how many of its crawls ended in time."""
     ended: dict[str, list[bool]] = defaultdict(list)
@@ -227,12 +204,6 @@ def _ten_thousand(analysis: Analysis) -> list[str]:
     ]
     most = "10,000 slots behind a delay of 1 s can fetch 10,000 pages/s at most"
     return [f"{most}. Pages/s in trials that ended: {listing(told)}."]
-
-
-def _much(compared: Comparison) -> str:
-    if not compared.ratio.shown or compared.ratio.value is None:
-        return "no difference is shown"
-    return f"{change(compared.ratio.value, 'fewer')} ({interval(compared)})"
 
 
 def _figure(found: Crossover, head: Headline) -> Figure:

@@ -30,10 +30,6 @@ def _percent(share: float) -> str:
     return f"{share:.0%}"
 
 
-def _index(value: float) -> str:
-    return f"{value:.3g}"
-
-
 class Starving(Columns):
     def measured(self, analysis: Analysis) -> Measured:
         """A slot is compared with the others of its crawl, whether or not the server slept."""
@@ -89,17 +85,10 @@ COLUMNS: Final = Starving(
             MS,
             lambda trial: 1000 * trial.fairness.longest_gap_s[-1] if trial.fairness else None,
         ),
-        "jain": Read(
-            "Jain’s",
-            "Jain’s fairness of the slots",
-            Unit("index", _index, _index),
-            lambda trial: trial.fairness.jain if trial.fairness else None,
-        ),
     },
     head="least",
     caption="Fairness between slots",
-    about="{slots} slots, no delay. The share is of what the median slot completes. Jain’s index "
-    "is 1 where all slots complete as much.",
+    about="{slots} slots, no delay. The share is of what the median slot completes.",
     title="The slot that completes least, and the one that waits longest",
     subtitle="{slots} slots, no delay",
     panels={

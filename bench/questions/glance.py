@@ -6,22 +6,22 @@ read from the same trials in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.offered import ENOUGH, keeps_up, shared_rate
-from bench.analysis.stats import MemoryFit, Spread
+from bench.analysis.stats import Spread
 from bench.plan.participants import MAPPED
-from bench.questions.question import Answer
+from bench.questions.question import Answer, MeasuredValues
 from bench.schema import TrialRecord
 from bench.show import cells
 from bench.show.figures import Bars, Figure, Panel
-from bench.show.measured import KIB_EACH, MS, RATE, US, Measure, p99_response
-from bench.show.table import MISSING, Column, Row, Table, name
-from bench.text import KIB, capital, count
+from bench.show.measured import KIB_EACH, MS, RATE, US, Measure, Value, p99_response
+from bench.show.table import MISSING, Column, Table, name
+from bench.text import capital, count
 
 NAME: Final = "glance"
 ASKS: Final = "What do throughput, memory and latency come to, at a glance?"
@@ -32,23 +32,14 @@ WORDS: Final = {PAGES, HELD, P99}
 
 
 @dataclass(frozen=True)
-class Glance:
+class Glance(MeasuredValues):
     """The headline numbers of each backend, in the campaign's order."""
 
     columns: Mapping[str, Measure]
     rows: Mapping[str, Mapping[str, Spread]]  # label -> column -> median and its range
     hollow: frozenset[str]  # labels whose pages/s the server limited
+    samples: Mapping[str, Mapping[str, Sequence[float]]]  # column -> label -> each block
     rate: float | None  # requests/s at which the p99 is read
-
-    def card(self, label: str, _: str) -> list[Row]:
-        """Nothing: a card has these numbers from their own questions."""
-        return []
-
-    def as_json(self) -> list[dict[str, Any]]:
-        return [
-            {"label": label, **{key: asdict(spread) for key, spread in row.items()}}
-            for label, row in self.rows.items()
-        ]
 
     @property
     def table(self) -> Table:
@@ -71,7 +62,8 @@ def glance(analysis: Analysis) -> Glance:
     """All of it that was measured; a column without a value is left out."""
     point = analysis.reference_point("throughput")
     crawls = analysis.at_point(point) if point else {}
-    plain, tls = (_held(fits) for fits in (analysis.memory, analysis.memory_over_tls))
+    plain, tls = analysis.memory, analysis.memory_over_tls
+    kib, over = ("KiB" if stats.read_in_all(fits.values()) else "user KiB" for fits in (plain, tls))
     opened = analysis.by_size("openloop", "rate")
     rate = shared_rate(opened, [label for label in analysis.main if label in opened])
     asked = {
@@ -79,13 +71,19 @@ def glance(analysis: Analysis) -> Glance:
         for label, rates in opened.items()
         if rate in rates and keeps_up(rates[rate], rate)
     }
+    read: dict[str, tuple[Mapping[str, Sequence[TrialRecord]], Value]] = {
+        PAGES: (crawls, stats.PAGES_PER_S.value),
+        PAGE: (crawls, stats.CPU_PER_1000.value),  # ms for 1000 pages are µs for one
+        P99: (asked, _p99),
+    }
+    samples = {
+        key: {x: [n for t in ts if (n := value(t)) is not None] for x, ts in trials.items()}
+        for key, (trials, value) in read.items()
+    }
     found: dict[str, Mapping[str, Spread | None]] = {
-        PAGES: {x: stats.spread(t.pages_per_s for t in ts) for x, ts in crawls.items()},
-        # Milliseconds for 1000 pages are microseconds for one.
-        PAGE: {x: stats.spread(map(stats.CPU_PER_1000.value, ts)) for x, ts in crawls.items()},
-        HELD: plain[1],
-        OVER_TLS: tls[1],
-        P99: {x: stats.spread(map(_p99, ts)) for x, ts in asked.items()},
+        **{key: {x: stats.spread(n) for x, n in mine.items()} for key, mine in samples.items()},
+        HELD: {label: fit.spread(in_all=kib == "KiB") for label, fit in plain.items()},
+        OVER_TLS: {label: fit.spread(in_all=over == "KiB") for label, fit in tls.items()},
     }
     slots = stats.number_param(next(iter(crawls.values()))[0], "slots") if crawls else None
     at = f"{count(rate)}/s" if rate else ""
@@ -93,12 +91,12 @@ def glance(analysis: Analysis) -> Glance:
     measures = {
         PAGES: Measure(PAGES, f"pages/s and processor time per page: {where}", RATE),
         PAGE: Measure(PAGE, "processor time of a page", US),
-        HELD: Measure(f"{plain[0]}/conn", f"{plain[0]} of an idle connection", KIB_EACH),
-        OVER_TLS: Measure(f"{tls[0]}, TLS", f"{tls[0]} of one over TLS", KIB_EACH),
+        HELD: Measure(f"{kib}/conn", f"{kib} of an idle connection", KIB_EACH),
+        OVER_TLS: Measure(f"{over}, TLS", f"{over} of one over TLS", KIB_EACH),
         P99: Measure(f"p99 ms, {at}", f"p99: response time at {at}, open loop", MS),
     }
     rows = {
-        label: {key: spread for key, each in found.items() if (spread := each.get(label))}
+        label: {key: spread for key in measures if (spread := found[key].get(label))}
         for label in analysis.labels
         if label not in MAPPED
     }
@@ -110,18 +108,9 @@ def glance(analysis: Analysis) -> Glance:
         {key: measure for key, measure in measures.items() if key in seen},
         rows if seen & WORDS else {},
         frozenset(limited),
+        samples,
         rate,
     )
-
-
-def _held(fits: Mapping[str, MemoryFit]) -> tuple[str, dict[str, Spread]]:
-    """What a connection is counted in, and how much of that: of user memory if that is all."""
-    in_all = stats.read_in_all(fits.values())
-    found = {}
-    for label, fit in fits.items():
-        if each := fit.spread(in_all=in_all):
-            found[label] = Spread(each.median / KIB, each.low / KIB, each.high / KIB, each.count)
-    return ("KiB" if in_all else "user KiB"), found
 
 
 def _p99(trial: TrialRecord) -> float | None:
@@ -138,16 +127,11 @@ def answer(analysis: Analysis) -> Answer | None:
 
 
 DRAWN: Final = {
-    PAGES: "pages/s",
-    HELD: "KiB per connection",
-    P99: "p99",
+    PAGES: ("pages/s", "a crawl with 100 slots"),
+    HELD: ("KiB per connection", "an idle connection"),
+    P99: ("p99", "an open loop, at a rate that all carry"),
 }
-"""The three words, with the titles of their panels."""
-WHERE: Final = {
-    PAGES: "a crawl with 100 slots",
-    HELD: "an idle connection",
-    P99: "an open loop, at a rate that all carry",
-}
+"""The three words, with the titles of their panels, and where each is measured."""
 
 
 def _figure(found: Glance) -> Figure:
@@ -158,8 +142,9 @@ def _figure(found: Glance) -> Figure:
             found.columns[key].unit,
             found.hollow if key == PAGES else (),
             dots=True,
+            samples={x: [values] for x, values in found.samples.get(key, {}).items()},
         )
-        for key, title in DRAWN.items()
+        for key, (title, _) in DRAWN.items()
         if key in found.columns
     ]
     user = (
@@ -171,7 +156,7 @@ def _figure(found: Glance) -> Figure:
         name=NAME,
         title="Throughput, memory and latency at a glance",
         headline=None,
-        subtitle=capital("; ".join(where for key, where in WHERE.items() if key in found.columns)),
+        subtitle=capital("; ".join(at for key, (_, at) in DRAWN.items() if key in found.columns)),
         data=Bars(panels),
         notes=(
             f"Lines: lowest to highest block; of memory the {stats.AT_LEVEL} interval of the "

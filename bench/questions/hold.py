@@ -34,20 +34,15 @@ PLAIN, TLS, OWN, OWN_TLS = "plain", "tls", "user", "tls-user"
 
 
 def program(trial: TrialRecord) -> float | None:
-    """Bytes of the server before its first connection."""
+    """MiB of the server before its first connection."""
     assert trial.memory is not None
     held = trial.memory.before
     parts = (held.user_bytes, held.page_table_bytes, held.kernel_stack_bytes)
     known = [part for part in parts if part is not None]
-    return float(sum(known)) if len(known) == len(parts) else None
-
-
-def in_mib(trial: TrialRecord) -> float | None:
-    return None if (size := program(trial)) is None else size / MIB
+    return sum(known) / MIB if len(known) == len(parts) else None
 
 
 IN_ALL, USER = stats.kib_each(*stats.MEMORY_PARTS), stats.kib_each("user")
-KERNEL = stats.kib_each(*(part for part in stats.MEMORY_PARTS if part != "user"))
 
 
 def largest(trials: list[TrialRecord]) -> list[TrialRecord]:
@@ -70,13 +65,15 @@ def both_ends(analysis: Analysis, servers: Measured) -> Figure | None:
     }
     if not rows:
         return None
+    samples = {label: [[], [*servers.values[label][PLAIN].values()]] for label in rows}
+    panel = Panel("KiB for each connection", rows, KIB_EACH, samples=samples)
     return Figure(
         name="both-ends",
         title="Memory of an idle connection at either end",
         headline=None,
         subtitle="User and kernel memory of a crawler that waits for an answer, and of a server "
         "that waits for a request",
-        data=Bars([Panel("KiB for each connection", rows, KIB_EACH)], "crawler", "server"),
+        data=Bars([panel], "crawler", "server"),
         notes=(RANGES,),
     )
 
@@ -127,10 +124,9 @@ COLUMNS: Final = HoldingServers(
     columns={
         PLAIN: Read("plain", "an idle connection on plain HTTP, in all", KIB_EACH, IN_ALL, NAME),
         OWN: Read("user", "… of it the server's own", KIB_EACH, USER, NAME),
-        "kernel": Read("kernel", "… of it the kernel's", KIB_EACH, KERNEL, NAME),
         TLS: Read("TLS", "an idle connection over TLS, in all", KIB_EACH, IN_ALL, OVER_TLS),
         OWN_TLS: Read("user over TLS", "… of it the server's own", KIB_EACH, USER, OVER_TLS),
-        "program": Read("program", "the server without connections", MIB_FIXED, in_mib, NAME),
+        "program": Read("program", "the server without connections", MIB_FIXED, program, NAME),
     },
     head=PLAIN,
     says="An idle connection costs a server",

@@ -94,11 +94,15 @@ class Releases:
         return stats.star(self.records, metric, bases=self.previous)
 
     @property
+    def builds(self) -> list[str]:
+        return [f"{', '.join(names)}: {build}." for build, names in self.kinds.items()]
+
+    @property
     def lines(self) -> list[str]:
         """Which interpreters, how they were built, and which are missing, in sentences."""
         missing = self.records.campaign.interpreters_missing
         return [
-            *(f"{', '.join(names)}: {build}." for build, names in self.kinds.items()),
+            *self.builds,
             *switches(stats.trials_of(self.records)),
             "A ratio is one step within a kind of build: to the release before, for a "
             "free-threaded build (t) to the same release with the lock, and with the JIT on (j) to "
@@ -275,7 +279,7 @@ def _subtitle(analysis: Analysis, found: Measured, columns: Sequence[str]) -> st
 
 def _notes(releases: Releases) -> Sequence[str]:
     """How they were built. The table has lock and JIT, and what is missing."""
-    builds = " ".join(f"{', '.join(names)}: {build}." for build, names in releases.kinds.items())
+    builds = " ".join(releases.builds)
     if len(releases.kinds) == 1:
         return [builds]
     return [f"WARNING, a build can change more than a release: compare across no gap. {builds}"]

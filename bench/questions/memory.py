@@ -11,8 +11,8 @@ library's.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
@@ -77,23 +77,32 @@ ON_A_CARD: Final = (
 
 @dataclass(frozen=True, slots=True)
 class OverTls:
-    """A connection of one backend over TLS and, read in the same way, on plain HTTP: bytes."""
+    """A connection of one backend over TLS and, read in the same way, on plain HTTP."""
 
-    label: str
-    user: float
-    user_interval: tuple[float, float] | None
-    total: float | None  # None: a part was not read
-    interval: tuple[float, float] | None  # of the total
-    fixed: float | None
-    plain_user: float | None
-    plain_total: float | None
-    openssl: float | None  # user memory for a connection of the control
-    library: float | None  # the rest of the user memory that TLS adds; below 0 only by noise
+    fit: MemoryFit
+    plain: MemoryFit | None
+    openssl: float | None  # bytes of user memory for a connection of the control
     at: int | None  # the number of connections at which all were read; None: slopes
     highest: int
-    blocks: int
-    numbers: int  # of connections
-    trials: int
+
+    @property
+    def user(self) -> float:
+        return self.fit.each[USER]
+
+    @property
+    def plain_user(self) -> float | None:
+        return self.plain.user if self.plain else None
+
+    @property
+    def plain_total(self) -> float | None:
+        return self.plain.total if self.plain else None
+
+    @property
+    def library(self) -> float | None:
+        """The rest of the user memory that TLS adds; below 0 only by noise."""
+        if self.plain_user is None or self.openssl is None:
+            return None
+        return self.user - self.plain_user - self.openssl
 
 
 @dataclass(frozen=True)
@@ -113,12 +122,8 @@ class MemoryByBackend:
         if plain:
             on = [cells.memory(plain), kib(plain.user), mib(plain.fixed)]
         if tls:
-            over = [kib(tls.total), kib(tls.user), mib(tls.fixed)]
+            over = [kib(tls.fit.total), kib(tls.user), mib(tls.fit.fixed)]
         return [[what, where, *both] for what, *both in zip(ON_A_CARD, on, over, strict=True)]
-
-    def as_json(self) -> list[dict[str, Any]]:
-        rows: list[MemoryFit | OverTls] = [*self.plain.values(), *self.over_tls.values()]
-        return [{"tls": isinstance(row, OverTls), **asdict(row)} for row in rows]
 
 
 def measured(analysis: Analysis) -> MemoryByBackend:
@@ -132,7 +137,7 @@ def measured(analysis: Analysis) -> MemoryByBackend:
     rows = [_over_tls(tls[label], plain.get(label, ()), controls) for label in tls]
     return MemoryByBackend(
         analysis.memory,
-        {row.label: row for row in rows if row},
+        {row.fit.label: row for row in rows if row},
         stats.fit_label(CONTROL, controls).at_highest[USER] if controls else None,
     )
 
@@ -148,18 +153,7 @@ def _over_tls(
     over, on, control = _fit(tls, at) or over, _fit(plain, at), _fit(controls, at)
     if USER not in over.each:
         return None
-    user, before = over.each[USER], on.user if on else None
-    openssl = control.user if control else None
-    library = None if before is None or openssl is None else user - before - openssl
-    return OverTls(
-        *(over.label, user, over.user_interval, over.total, over.interval, over.fixed),
-        *(before, on.total if on else None, openssl, library),
-        at=at,
-        highest=highest,
-        blocks=over.blocks,
-        numbers=len(over.connections),
-        trials=over.trials,
-    )
+    return OverTls(over, on, control.user if control else None, at, highest)
 
 
 def _fit(trials: Sequence[TrialRecord], at: int | None = None) -> MemoryFit | None:
@@ -177,7 +171,7 @@ def charted(analysis: Analysis, found: MemoryByBackend) -> list[OverTls]:
     wanted = (*analysis.main, SMALL)
     rows = [row for label, row in found.over_tls.items() if row.highest == top and label in wanted]
     slopes = any(row.at is None for row in rows)
-    return [row for row in rows if (row.at is None) == slopes and row.label not in MAPPED]
+    return [row for row in rows if (row.at is None) == slopes and row.fit.label not in MAPPED]
 
 
 # --- the answer --------------------------------------------------------------------------
@@ -187,8 +181,9 @@ def answer(analysis: Analysis) -> Answer | None:
     found = measured(analysis)
     if not found.plain and not found.over_tls:
         return None
-    head = _headline(found.plain.values(), "An idle connection uses")
-    over_tls = _headline(found.over_tls.values(), "Over TLS an idle connection uses")
+    head = _headline("plain", found.plain.values(), "An idle connection uses")
+    tls = [row.fit for row in found.over_tls.values()]
+    over_tls = _headline("tls", tls, "Over TLS an idle connection uses")
     main = [found.plain[x] for x in found.plain if x in analysis.main and x not in MAPPED]
     # A slope and what was read at one number are two quantities: the picture has one of them.
     fits = [fit for fit in main if fit.user is not None and fit.fitted == main[0].fitted]
@@ -207,41 +202,37 @@ def answer(analysis: Analysis) -> Answer | None:
             *([_over_plain(rows, over_tls)] if rows else []),
         ],
         compared=over_tls.pairs if over_tls else (),
-        details={TLS_MEMORY: (over_tls, _prose_over_tls(rows, found.openssl))} if over_tls else {},
+        details={TLS_MEMORY: (over_tls, _prose_over_tls(found.openssl))} if over_tls else {},
     )
 
 
-FitRows = Sequence[MemoryFit | OverTls]
-
-
-def ranked(held: Iterable[MemoryFit | OverTls]) -> tuple[bool, FitRows]:
+def ranked(held: Iterable[MemoryFit]) -> tuple[bool, Sequence[MemoryFit]]:
     """Whether all parts were read, and the rows by memory, the most first."""
     rows = [row for row in held if row.user is not None]
     in_all = stats.read_in_all(rows)
     return in_all, sorted(rows, key=lambda row: -_compared(row, in_all))
 
 
-def _compared(row: MemoryFit | OverTls, in_all: bool) -> float:
+def _compared(row: MemoryFit, in_all: bool) -> float:
     return (row.total if in_all else row.user) or 0.0
 
 
-def _number(row: MemoryFit | OverTls, takes: str) -> Number | None:
+def _number(kind: str, row: MemoryFit, takes: str) -> Number | None:
     """A connection in KiB, to be combined over campaigns; None where a part was not read."""
     if row.total is None:
         return None
-    kind = "tls" if isinstance(row, OverTls) else "plain"
     low, high = row.interval or (row.total, row.total)
     spread = Spread(row.total / KIB, low / KIB, high / KIB, row.blocks)
     return Number(f"{kind}/{row.label}", f"{row.label}: {takes}", "KiB", spread)
 
 
-def _headline(held: Collection[MemoryFit | OverTls], takes: str) -> Headline | None:
+def _headline(kind: str, held: Collection[MemoryFit], takes: str) -> Headline | None:
     """The models with the most and the least, where their intervals lie apart.
 
     Of user memory where a part of the kernel's was not read.
     """
     in_all, models = ranked(row for row in held if row.label in MODELS)
-    every = [n for row in held if (n := _number(row, takes))]
+    every = [n for row in held if (n := _number(kind, row, takes))]
     if len(models) < 2:
         return None
     most, least = models[0], models[-1]
@@ -256,7 +247,7 @@ def _headline(held: Collection[MemoryFit | OverTls], takes: str) -> Headline | N
         )
 
     said = say([size / KIB, base / KIB])
-    quotes = [n.key for row in (most, least) if in_all and (n := _number(row, takes))]
+    quotes = [n.key for row in (most, least) if in_all and (n := _number(kind, row, takes))]
     top, bottom = (row.interval if in_all else row.user_interval for row in (most, least))
     if top is None or bottom is None:
         only = few(number) or f", in {plural(number, 'trial')} each"
@@ -279,10 +270,10 @@ def _headline(held: Collection[MemoryFit | OverTls], takes: str) -> Headline | N
     return Headline(said, behind, [pair], every, quotes, say)
 
 
-def _runs(row: MemoryFit | OverTls) -> str:
+def _runs(row: MemoryFit) -> str:
     """What a line was fitted to: ``8 runs with 4 numbers of connections``."""
-    numbers = len(row.connections) if isinstance(row, MemoryFit) else row.numbers
-    return f"{plural(row.trials, 'run')} with {plural(numbers, 'number')} of connections"
+    numbers = plural(len(row.connections), "number")
+    return f"{plural(row.trials, 'run')} with {numbers} of connections"
 
 
 def _kib(value: float) -> str:
@@ -290,31 +281,20 @@ def _kib(value: float) -> str:
 
 
 def _prose(fits: Iterable[MemoryFit]) -> str:
-    in_all, models = ranked(fit for fit in fits if fit.label in MODELS)
-    each = [f"`{fit.label}` {kib(fit.total)} ({kib(fit.user)})" for fit in models]
-    what = "user space and kernel together (user space alone)"
-    if not in_all:
-        each = [f"`{fit.label}` {kib(fit.user)}" for fit in models]
-        what = "user space alone, because not all of the kernel’s was read"
-    return (
-        f"The client’s side in KiB, {what}: {', '.join(each)}. "
-        "To measure it: `python -m bench run --only c10k`."
+    in_all, _ = ranked(fit for fit in fits if fit.label in MODELS)
+    what = (
+        "user space and kernel together"
+        if in_all
+        else "user space alone, because not all of the kernel’s was read"
     )
+    return f"The client’s side, {what}. To measure it: `python -m bench run --only c10k`."
 
 
-def _prose_over_tls(rows: Sequence[OverTls], openssl: float | None) -> str:
-    in_all, by_memory = ranked(rows)
-    each = [
-        f"`{row.label}` {kib(over)} ({kib(on)})"
-        for row in sorted(rows, key=lambda row: (row.label not in MODELS, by_memory.index(row)))
-        for over, on in [(row.total, row.plain_total) if in_all else (row.user, row.plain_user)]
-    ]
-    of_user = "" if in_all else " of user memory"
-    parts = [f"In KiB{of_user}, in brackets on plain HTTP: {', '.join(each)}."]
+def _prose_over_tls(openssl: float | None) -> str:
+    own = ""
     if openssl is not None:
-        own = significant(openssl / KIB, 2)
-        parts.append(f"OpenSSL’s own part is {own} KiB (control `{CONTROL}`).")
-    return " ".join([*parts, "To measure it: `python -m bench run --only c10k,tls-c10k`."])
+        own = f"OpenSSL’s own part is {significant(openssl / KIB, 2)} KiB (control `{CONTROL}`). "
+    return f"{own}To measure it: `python -m bench run --only c10k,tls-c10k`."
 
 
 # --- tables ------------------------------------------------------------------------------
@@ -377,14 +357,15 @@ def _table_over_tls(found: MemoryByBackend) -> Table:
         _columns(COLUMNS_OVER_TLS),
         [
             [
-                row.label,
+                label,
                 *map(kib, (row.plain_user, row.user, row.openssl, row.library)),
-                kib(None if row.total is None else row.total - row.user),
-                *map(kib, (row.plain_total, row.total)),
-                in_times(row.total / row.plain_total) if row.total and row.plain_total else MISSING,
-                *(mib(row.fixed), "slope" if row.at is None else count(row.at)),
+                kib(None if total is None else total - row.user),
+                *map(kib, (row.plain_total, total)),
+                in_times(total / row.plain_total) if total and row.plain_total else MISSING,
+                *(mib(row.fit.fixed), "slope" if row.at is None else count(row.at)),
             ]
-            for row in found.over_tls.values()
+            for label, row in found.over_tls.items()
+            for total in [row.fit.total]
         ],
         about="Slopes over the numbers of connections, or what was read at one number, divided by "
         "it. OpenSSL: the control bare_tls. Library: the rest of the user memory that TLS adds."
@@ -462,7 +443,7 @@ def _up_to_10_000(
         if len(found) > 1 and one is not None and fit.fitted:
             lines[fit.label] = found
             fitted = sorted({found[0].x, found[-1].x, MANY})
-            ends[fit.label] = [calculated(n, one.median * n / MIB) for n in fitted]
+            ends[fit.label] = [calculated(n, one.median * n * KIB / MIB) for n in fitted]
     if len(lines) < 2:
         return None
     last = {label: line[-1].y.median for label, line in ends.items()}
@@ -516,8 +497,8 @@ def _over_plain(rows: Sequence[OverTls], head: Headline | None) -> Figure:
     numbers = f"at {' or '.join(map(count, at))} connections, divided by their number"
     slopes = f"slope over the numbers of connections up to {count(rows[0].highest)}"
     how = [*([slopes] if any(row.at is None for row in rows) else []), *([numbers] if at else [])]
-    in_all, _ = ranked(rows)
-    bars = {row.label: _stacks(row, in_all) for row in rows}
+    in_all, _ = ranked(row.fit for row in rows)
+    bars = {row.fit.label: _stacks(row, in_all) for row in rows}
     end = "" if in_all else ", user memory"
     return Figure(
         name=TLS_MEMORY,
@@ -541,9 +522,9 @@ def _stacks(row: OverTls, in_all: bool) -> list[Stack]:
     openssl = min(row.openssl or 0.0, row.user - base)
     rest = row.user - base - openssl
     below = {PLAIN: base, "OpenSSL": openssl, LIBRARY: rest}
-    if in_all and row.total is not None:
-        below["kernel"] = row.total - row.user
+    if in_all and row.fit.total is not None:
+        below["kernel"] = row.fit.total - row.user
         if above:
             above["kernel"] = (row.plain_total or 0.0) - above[PLAIN]
-    interval = row.interval if in_all else row.user_interval
+    interval = row.fit.interval if in_all else row.fit.user_interval
     return [_stack(above, name="plain"), _stack(below, interval, name="TLS")]

@@ -66,10 +66,6 @@ def key(part: str, work_ms: float) -> str:
 
 def measured(analysis: Analysis) -> Measured:
     """By trials whose work took what it should; no other is compared."""
-    return analysis.once(_measured)
-
-
-def _measured(analysis: Analysis) -> Measured:
     return _of([trial for trial in _trials(analysis) if as_asked(trial)], analysis.labels)
 
 

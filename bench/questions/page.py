@@ -355,6 +355,7 @@ def cpu(analysis: Analysis) -> Figure | None:
         trials = beside | trials
     bars: dict[str, list[Stack]] = {}
     totals: dict[str, Spread] = {}
+    samples: dict[str, list[list[float]]] = {}
     for label, mine in trials.items():
         parts = [found for trial in mine if (found := stats.cpu_ms_per_1000(trial))]
         if total := stats.spread(map(sum, parts)):
@@ -362,6 +363,7 @@ def cpu(analysis: Analysis) -> Figure | None:
             ends = (total.low, total.high) if total.count > 1 else None
             bars[label] = [Stack({USER: user, SYSTEM: total.median - user}, ends)]
             totals[label] = total
+            samples[label] = [[*map(sum, parts)]]
     if not bars:
         return None
     sample = next(iter(trials.values()))[0]
@@ -379,7 +381,7 @@ def cpu(analysis: Analysis) -> Figure | None:
         subtitle=f"Workload {sample.workload}, {point_words(sample)}; "
         + blocks_words(totals.values()),
         data=Bars(
-            [Panel("processor time of the crawler per page", bars, US)],
+            [Panel("processor time of the crawler per page", bars, US, samples=samples)],
             parts={USER: "own", SYSTEM: "faint"},
         ),
         notes=(interval_of(head),) if head else (why,) if why else (),

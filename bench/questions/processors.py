@@ -9,7 +9,7 @@ get every processor: all but the server's (``apart``), or all of them, the serve
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -20,7 +20,7 @@ from bench.analysis.stats.comparisons import Blocks
 from bench.analysis.summary import processors as processors_of
 from bench.analysis.wording import against, conjugated, interval
 from bench.plan.labels import Label
-from bench.plan.participants import BASE, FREE, SPREADING
+from bench.plan.participants import BASE, SPREADING
 from bench.questions.question import Answer, Headline
 from bench.schema import TrialRecord
 from bench.show import cells
@@ -29,18 +29,14 @@ from bench.show.measured import RATE as PAGES
 from bench.show.measured import TIMES, Measure, Measured
 from bench.show.table import MISSING, CellMakers, Column, name, tabled, words
 from bench.show.words import BY_SERVER, of_blocks
-from bench.text import capital, listing, plural
+from bench.text import plural
 
 NAME: Final = "processors"
 ASKS: Final = "What do several processors gain?"
 ACROSS: Final = True
 RATE: Final = replace(stats.PAGES_PER_S, workloads=(NAME,))
-PLACES: Final = {
-    "apart": "with the server on a processor of its own",
-    "shared": "with the server on the same processors",
-}
-"""What is said of a point, by its parameter ``processors``."""
 SERVER: Final = {"apart": "server on another", "shared": "server on the same"}
+"""What is said of a point, by its parameter ``processors``."""
 
 ABOUT: Final = (
     "Whole trials of one crawl at 100 slots, without delay; ratios of pages per second are to "
@@ -54,7 +50,6 @@ FEW: Final = (
     "Two processors cannot show what more of them would gain: one is left beside the server’s, or "
     "client and server share both."
 )
-LOCKED: Final = "every interpreter of this campaign has its lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +59,7 @@ class ProcessorsRow:
     point: str
     how: str  # "apart" or "shared"
     label: str
-    client: Sequence[int]  # processors
-    server: Sequence[int]
+    client: Collection[int]  # its processors
     rates: Blocks
     cpu: Blocks  # µs for a page, all processes of the client together
     compared: Comparison | None  # pages per second over those of the base; None for the base
@@ -86,12 +80,6 @@ class ProcessorsRow:
         """Pages per second over those of the base."""
         return self.compared.ratio if self.compared else None
 
-    @property
-    def said(self) -> str:
-        """```processes` on 2 processors 1.30 [1.28–1.33]``."""
-        verdict = "" if self.ratio is None or self.ratio.shown else f", {self.ratio.verdict}"
-        return f"`{self.label}` on {self.on} {cells.ratio(self.ratio)}{verdict}"
-
 
 def rows(analysis: Analysis) -> list[ProcessorsRow]:
     compared = {(found.point, found.label): found for found in comparisons(analysis)}
@@ -104,8 +92,7 @@ def rows(analysis: Analysis) -> list[ProcessorsRow]:
             point=point,
             how=str(trials[0].params["processors"]),
             label=label,
-            client=sorted(processors_of(trials[0], "client")),
-            server=sorted(processors_of(trials[0], "server")),
+            client=processors_of(trials[0], "client"),
             rates={t.block: t.pages_per_s or 0.0 for t in trials},
             cpu={t.block: cost for t in trials if (cost := stats.CPU_PER_1000.value(t))},
             compared=compared.get((point, label)),
@@ -115,11 +102,6 @@ def rows(analysis: Analysis) -> list[ProcessorsRow]:
         for label in analysis.labels
         if (trials := mine[point, label])
     ]
-
-
-def gains(found: Comparison | None) -> bool:
-    """Whether it is shown to crawl more pages per second than the base."""
-    return bool(found and found.ratio.shown and (found.ratio.value or 0.0) > 1)
 
 
 def comparisons(analysis: Analysis) -> list[Comparison]:
@@ -157,63 +139,39 @@ def usable(analysis: Analysis) -> int:
     return len(used) or analysis.campaign.environment.cpu_count
 
 
-def not_tried(analysis: Analysis) -> list[str]:
-    """What could have used every processor and did not run, each with the reason.
-
-    Backends that the suite did not have at the time of the campaign are no part of it.
-    """
-    campaign = analysis.campaign
-    ran = {trial.backend for trial in stats.trials_of(analysis.records, NAME)}
-    names = {Label.parse(backend).name for backend in ran}
-    missing = {one.name: one.missing for one in campaign.rungs if one.name in SPREADING}
-    found = [
-        f"`{name}`, because {why or 'it was not among the backends of this campaign'}"
-        for name, why in missing.items()
-        if name not in names
-    ]
-    if not {Label(FREE, interpreter).backend for interpreter in campaign.free_threaded} & ran:
-        found.append(f"`{FREE}` without the interpreter lock, because {LOCKED}")
-    return [f"Not tried: {'; '.join(found)}."] if found else []
-
-
 def answer(analysis: Analysis) -> Answer | None:
     found = analysis.once(rows)
     if not found:
         return None
     number = usable(analysis)
     spread = [row for row in found if row.spreads]
-    head, untried = headline(number, spread), not_tried(analysis)
-    each = [
-        f"{capital(place)}, pages per second over those of `{BASE}` on one: {listing(said)}."
-        for how, place in PLACES.items()
-        if (said := [row.said for row in spread if row.how == how])
-    ]
+    head = headline(number, spread)
     return Answer(
         measured(found),
         head,
-        " ".join([*each, *([FEW] if number == 2 else []), *untried, COMMAND]),
+        f"{FEW} {COMMAND}" if number == 2 else COMMAND,
         tables=[
             tabled(
                 "On all processors, against the models on one",
                 COLUMNS,
                 found,
-                about=" ".join([ABOUT, *untried]).replace("`", ""),
+                about=ABOUT,
                 grouped=True,
             )
         ],
-        figures=[figure(analysis, spread, head, untried)] if any(r.ratio for r in spread) else [],
+        figures=[figure(analysis, spread, head)] if any(row.ratio for row in spread) else [],
     )
 
 
 def headline(number: int, spread: Sequence[ProcessorsRow]) -> Headline:
     everywhere = "shared" if any(row.how == "shared" for row in spread) else "apart"
-    better = [row for row in spread if row.how == everywhere and gains(row.compared)]
-    if not better:
+    here = [(row.compared, row.on) for row in spread if row.how == everywhere and row.compared]
+    won = [(c, on) for c, on in here if c.ratio.shown and (c.ratio.value or 0.0) > 1]
+    if not won:
         blocks = min((row.ratio.blocks for row in spread if row.ratio), default=1)
         where = f"On {plural(number, 'processor')}"
         text = f"{where}, no backend clearly crawls more pages per second than `{BASE}` on one"
         return Headline(text, plural(blocks, "block"))
-    won = [(row.compared, row.on) for row in better if row.compared]
     best, on = max(won, key=lambda one: one[0].ratio.value or 0.0)
     base = f"`{best.base}` on one"
     much = against(best.ratio.value or 0.0, "fewer", "pages per second", base)
@@ -225,8 +183,7 @@ def headline(number: int, spread: Sequence[ProcessorsRow]) -> Headline:
 COLUMNS: Final[CellMakers[ProcessorsRow]] = (
     (name("backend"), lambda row: row.label),
     (name("server"), lambda row: f"server {row.how}"),
-    (Column("client’s processors"), lambda row: ", ".join(map(str, row.client)) or MISSING),
-    (Column("server’s processors"), lambda row: ", ".join(map(str, row.server)) or MISSING),
+    (Column("client’s processors"), lambda row: str(len(row.client) or MISSING)),
     (
         Column("pages/s, median [min–max]"),
         lambda row: cells.spread(stats.spread(row.rates.values())),
@@ -241,9 +198,7 @@ COLUMNS: Final[CellMakers[ProcessorsRow]] = (
 )
 
 
-def figure(
-    analysis: Analysis, spread: Sequence[ProcessorsRow], head: Headline, untried: Sequence[str]
-) -> Figure:
+def figure(analysis: Analysis, spread: Sequence[ProcessorsRow], head: Headline) -> Figure:
     drawn = [row for row in spread if row.client and row.ratio]
     places = sorted({(row.how, len(row.client)) for row in drawn})
     mine = {place: [r for r in drawn if (r.how, len(r.client)) == place] for place in places}
@@ -253,6 +208,7 @@ def figure(
             {row.label: [row.ratio.spread if row.ratio else None] for row in rows},
             TIMES,
             [row.label for row in rows if row.hollow],
+            samples={row.label: [row.ratio.per_block] for row in rows if row.ratio},
         )
         for (how, number), rows in mine.items()
     ]
@@ -268,6 +224,5 @@ def figure(
             "What can use many processors gets all that the server leaves it, or shares all with "
             "it; callbacks has one.",
             *([BY_SERVER] * any(row.hollow for row in drawn)),
-            *(text.replace("`", "") for text in untried),
         ),
     )

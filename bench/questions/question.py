@@ -1,6 +1,6 @@
 """What a question is: one thing that people ask, from its measurement to its headline.
 
-A module of this package is a question. Report, summary, findings, cards and JSON go through
+A module of this package is a question. Report, summary, findings and cards go through
 :data:`bench.questions.QUESTIONS` and know none of them by name.
 """
 
@@ -11,16 +11,17 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import EQUIVALENT, MIN_BLOCKS, OTHER_WORK, Comparison, Metric, Pair
 from bench.analysis.stats.campaigns import Number
-from bench.analysis.stats.ratios import ABOVE
+from bench.analysis.stats.ratios import ABOVE, Ratio
 from bench.analysis.wording import basis, prose, says
 from bench.plan.labels import Label
-from bench.show.figures import Bars, Figure
-from bench.show.measured import Measured
+from bench.show import cells
+from bench.show.figures import Bars, Figure, Panel
+from bench.show.measured import TIMES, Measured
 from bench.show.rules import names_in
 from bench.show.table import Row, Table
 from bench.show.words import BY_LOAD, difference, of_blocks, sentence, strongest
@@ -68,11 +69,9 @@ class Headline:
 class MeasuredValues(Protocol):
     """What was measured: a Measured, or a question's own class where that does not fit."""
 
-    def card(self, label: str, where: str, /) -> list[Row]:
-        """The rows of one label's card."""
-
-    def as_json(self) -> list[dict[str, Any]]:
-        """Not rounded."""
+    def card(self, _label: str, _where: str, /) -> list[Row]:
+        """The rows of one label's card; none where other questions have the same numbers."""
+        return []
 
 
 @dataclass(frozen=True)
@@ -169,6 +168,22 @@ def bars(
             *pair,
         ),
         notes=(*notes, *[BY_LOAD] * bool(hollow), *found.notes),
+    )
+
+
+def forest(
+    axis: str, labels: Iterable[str], found: Mapping[str, Ratio], floor: float | None = None
+) -> Panel:
+    """Marks of ratios with their intervals and blocks, over the noise floor if it is theirs."""
+    mine = {label: found.get(label) for label in labels}
+    return Panel(
+        axis,
+        {label: [ratio.spread if ratio else None] for label, ratio in mine.items()},
+        TIMES,
+        dots=True,
+        around=floor or 0.0,
+        said={label: cells.beside(ratio) for label, ratio in mine.items() if ratio},
+        samples={label: [ratio.per_block] for label, ratio in mine.items() if ratio},
     )
 
 

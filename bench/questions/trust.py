@@ -15,7 +15,6 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import (
     AT_LEVEL,
     CPU_PER_1000,
-    AaResult,
     EqualWork,
     NoiseFloor,
     floor_words,
@@ -97,7 +96,7 @@ def _head(analysis: Analysis) -> list[str]:
     blocks = len({t.block for t in analysis.records.trials})
     if blocks < stats.MIN_BLOCKS:
         found.append(
-            f"{blocks} block{'s' if blocks != 1 else ''}: fewer than {stats.MIN_BLOCKS}, so no "
+            f"{plural(blocks, 'block')}: fewer than {stats.MIN_BLOCKS}, so no "
             "ratio has an interval and no difference is claimed."
         )
     return found
@@ -163,7 +162,7 @@ def _limits(analysis: Analysis) -> list[str]:
 def _ending(analysis: Analysis) -> list[str]:
     found, end = [], analysis.records.end
     if resumes := analysis.records.resumes:
-        times = f"{len(resumes)} time{'s' if len(resumes) != 1 else ''}"
+        times = plural(len(resumes), "time")
         found.append(f"The campaign was interrupted and resumed {times}.")
     if end is None:
         found.append("The campaign has no end record: it is still running or was interrupted.")
@@ -179,8 +178,8 @@ def method_lines(analysis: Analysis) -> list[str]:
         for by, floor in floors.items()
         if floor.log is not None or not by
     ]
-    if analysis.aa.comparisons:
-        lines += accounting(analysis.aa)
+    if head := headline(analysis):
+        lines.append(f"{head.text} ({head.behind}).")
     if analysis.equal_work.points and not analysis.equal_work.unequal:  # else it is a warning
         lines.append(said_of_equal_work(analysis.equal_work))
     for (_, label), cost in analysis.instrument_cost.items():
@@ -211,19 +210,6 @@ def said_of_floor(floor: NoiseFloor) -> str:
         f"{backend} at {point} ({floor_words(log)})" for (point, backend), log in larger.items()
     ]
     return f"{said} Larger where these differed from themselves by more: {listing(pairs)}."
-
-
-def accounting(aa: AaResult) -> list[str]:
-    """False alarms, over independent pairs with their bound, and whether blocks are independent."""
-    if not aa.tested:
-        why = f" ({aa.refused} had too few blocks)" if aa.refused else ""
-        return [f"No A/A comparison could be tested{why}."]
-    return [
-        f"{plural(aa.alarms, 'false alarm')} in {plural(aa.tested, 'A/A comparison')}, which are "
-        f"{plural(aa.pairs, 'independent pair')} under several metrics: at most "
-        f"{100 * (aa.bound or 0):.0f} % of such pairs raise an alarm ({AT_LEVEL} "
-        "Clopper–Pearson bound)."
-    ]
 
 
 def said_of_equal_work(found: EqualWork) -> str:

@@ -16,11 +16,11 @@ from bench.analysis.analysis import STACK, Analysis
 from bench.analysis.stats import CPU_PER_1000, Comparison, Metric, Pair, Ratio
 from bench.analysis.stats.records import widest_point
 from bench.plan.participants import SPREADING
-from bench.questions.question import Answer
+from bench.questions.question import Answer, forest
 from bench.schema import Rung, TrialRecord
 from bench.show import cells
-from bench.show.figures import Bars, Figure, Panel, Unit
-from bench.show.measured import TIMES, US, Measure, Measured, by_label
+from bench.show.figures import Bars, Figure, Unit
+from bench.show.measured import US, Measure, Measured, by_label
 from bench.show.table import MISSING, Column, Row, Table, name, words
 from bench.store import Records
 from bench.text import KIB, count, listing, number, size_words
@@ -202,14 +202,7 @@ def _figure(
         f"memory of a connection, with {stats.AT_LEVEL} intervals paired within blocks",
         data=Bars(
             [
-                Panel(
-                    titles[key],
-                    {x: [mine[x].spread if x in mine else None] for x in labels},
-                    TIMES,
-                    dots=True,
-                    around=(floor or 0.0) if key == PAGE else 0.0,
-                    said={x: cells.beside(mine[x]) for x in labels if x in mine},
-                )
+                forest(titles[key], labels, mine, floor if key == PAGE else None)
                 for key, mine in found.ratios.items()
                 if mine.keys() & {*labels}
             ]
@@ -223,21 +216,11 @@ def _notes(analysis: Analysis, found: Variants, labels: Sequence[str]) -> Iterab
     for label in labels:
         bases[found.about[label].against or ""].append(label)
     yield "Baselines: " + "; ".join(f"{base} for {listing(x)}" for base, x in bases.items()) + "."
-    if most := [
-        f"{label} at most {count(limit)}" for label in labels if (limit := found.about[label].most)
-    ]:
-        yield f"Connections that can be open: {listing(most)}."
     if floor := analysis.floor(CPU_PER_1000).log:
         yield (
             f"Differences within the noise floor of {stats.floor_words(floor)} are not claimed. "
             "Memory has no A/A pair."
         )
-    if missing := "; ".join(f"{label} ({why})" for label, why in _absent(found)):
-        yield f"Not run: {missing}."
-
-
-def _absent(found: Variants) -> list[tuple[str, str]]:
-    return sorted((name, one.missing) for name, one in found.about.items() if one.missing)
 
 
 def _table(analysis: Analysis, found: Variants) -> Table:
@@ -260,7 +243,7 @@ def _table(analysis: Analysis, found: Variants) -> Table:
         ),
         notes=[
             *([analysis.places.words] if analysis.places else []),
-            *(f"Not run: {label}: {why}" for label, why in _absent(found)),
+            *(f"Not run: {x}: {why}" for x, one in found.about.items() if (why := one.missing)),
         ],
     )
 

@@ -31,7 +31,7 @@ from bench.report import tables
 from bench.schema import Environment
 from bench.show.table import MISSING, Cell, CellMakers, Column, Table, Tone, name, tabled, words
 from bench.store import Records
-from bench.text import count, listing, markdown_table, plural
+from bench.text import count, listing, plural
 
 Direction = Literal["better", "worse", "no difference shown", "too few blocks", "another machine"]
 Agreement = Literal["agree", "opposite", "A only", "B only", "neither"]
@@ -289,42 +289,3 @@ COLUMNS: Final[CellMakers[ComparedRow]] = (
 
 def _totals(found: Iterable[str]) -> str:
     return listing([f"{number} {what}" for what, number in Counter(found).most_common()])
-
-
-# --- campaigns of other machines, and what they confirm of ours: ratios, never seconds -----
-
-CONTRIBUTED: Final = "contributed"
-HEADS: Final = (
-    *("campaign", "machine", "Python", "noise floor"),
-    *("same direction", "opposite", "shown by one only", "shown by neither"),
-)
-
-
-def confirmed(reference: Analysis, contributed: Iterable[Analysis]) -> str:
-    """A row for each campaign: on how many pairs of backends it agrees with the reference."""
-    rows = [_confirmed(reference, campaign) for campaign in contributed]
-    if not rows:
-        return "No campaign has been contributed yet."
-    about = (
-        "Pairs are backends against `callbacks` at one point, by "
-        "pages per second, processor time per page and user memory per connection, where both "
-        f"campaigns measured them. The reference is `{reference.campaign.campaign}`."
-    )
-    return "\n".join([*markdown_table(HEADS, rows, right=5), "", about])
-
-
-def _confirmed(reference: Analysis, other: Analysis) -> list[str]:
-    found: Counter[Agreement] = Counter()
-    for metric in METRICS:
-        found.update(agreements(reference, other, metric).values())
-    machine, floor = other.campaign.environment, other.floor(stats.CPU_PER_1000).log
-    return [
-        f"`{other.campaign.campaign}`",
-        f"{machine.cpu_count} × {machine.cpu_model or machine.machine}",
-        machine.python,
-        stats.floor_words(floor) if floor else "no A/A pair",
-        str(found["agree"]),
-        str(found["opposite"]),
-        str(found["A only"] + found["B only"]),
-        str(found["neither"]),
-    ]

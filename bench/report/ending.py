@@ -13,13 +13,11 @@ from rich.text import Text
 
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, floor_words
-from bench.analysis.wording import bases
 from bench.launch import shown
 from bench.questions import asked
 from bench.report import cite, files, findings, summary
 from bench.report.tables import fit
 from bench.show.table import Table
-from bench.show.words import differences
 from bench.text import minutes, plural
 from crawlers.registry import LOOP
 
@@ -76,7 +74,6 @@ def show(analysis: Analysis, folder: Path, console: Console) -> None:
         f"page:   {shown(folder / files.PAGE)}",
         f"tables: {shown(folder / files.SUMMARY)}",
         f"charts: {shown(folder / files.CHARTS)}",
-        *wrapped(conclusion(analysis), width, 4),
     ]
     lines += [Text(line, "yellow") for line in remarks(analysis, width, len(lines) + len(last))]
     for line in (*lines, *map(Text, last)):
@@ -116,7 +113,7 @@ def head(analysis: Analysis) -> str:
 def grid(table: Table, width: int) -> list[str]:
     """Its columns side by side, without a frame; the least wanted are left out if they must be."""
     rows, more = table.texts[:MOST_ROWS], len(table.rows) - MOST_ROWS
-    places = fit(table.columns, table.rows, width).widths
+    places, _ = fit(table.columns, table.rows, width)
     texts = [[row[place] for place in places] for row in (table.header, *rows)]
     widths = [max(map(cell_len, column)) for column in zip(*texts, strict=True)]
     lines = [
@@ -139,14 +136,3 @@ def remarks(analysis: Analysis, width: int, used: int) -> list[str]:
         more = len(said) - room + 1
         said = [*said[: room - 1], f"! {plural(more, 'further remark')} in the tables"]
     return [textwrap.shorten(text, width, placeholder=" …") for text in said]
-
-
-def conclusion(analysis: Analysis) -> str:
-    """Who needs the least processor time for a page, and how much more the others do."""
-    if analysis.campaign.interpreters:
-        return ""
-    point = analysis.reference_point("throughput", "fetch")
-    found = [c for c in analysis.compare(CPU_PER_1000) if c.point == point]
-    main = [c for c in found if c.label in analysis.main][:MOST_ROWS]
-    said = differences(main, "less")
-    return f"A page at {point}, by processor time against {bases(main)}: {said}." if said else ""

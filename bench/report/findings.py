@@ -65,14 +65,9 @@ def over(analyses: Sequence[Analysis]) -> dict[str, str]:
     return found
 
 
-def findings(analysis: Analysis) -> list[str]:
-    """The paragraphs alone."""
-    return list(named(analysis).values())
-
-
 def markdown(analysis: Analysis) -> str:
     """The findings as a list, with the campaign they come from."""
-    return listed(findings(analysis), source(analysis))
+    return listed(named(analysis).values(), source(analysis))
 
 
 def headlines(published: Sequence[Analysis], reference: Analysis) -> str:

@@ -8,14 +8,13 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Sequence
-from statistics import median
 from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import AT_LEVEL, CPU_PER_1000, PAGES_PER_S, Comparison, MemoryFit
 from bench.analysis.stats.campaigns import FEWEST
-from bench.analysis.wording import both, change, interval
+from bench.analysis.wording import change, interval
 from bench.plan.labels import Label
 from bench.plan.participants import FREE, PINNED
 from bench.questions import churn, hold, interpreters, mixed, tls_pages
@@ -152,38 +151,17 @@ class Numbers:
         """Mean response time of the pages that need no work, where one in ten does."""
         return duration(mixed.measured(self.analysis).median(label, mixed.key("mean", work_ms)))
 
-    def compared(self, label: str, base: str, point: str = FETCH) -> Comparison:
-        found = {(c.point, c.label): c for c in self.analysis.compare(CPU_PER_1000, base)}
-        return found[point, label]
-
     def change(self, label: str, base: str, point: str = FETCH) -> str:
         """``43 % more (40 to 47 %)`` processor time per page than the base's."""
-        return quoted(self.compared(label, base, point))
-
-    def both(self, label: str, base: str, point: str = FETCH) -> str:
-        """``36.7 and 11.2 µs``, against servers that did the same."""
-        return both(self.compared(label, base, point))
-
-    def asleep(self, label: str) -> str:
-        """Microseconds of a fetched page against a server that sleeps; empty if not measured."""
-        trials = stats.companions_of(self.analysis.records, "fetch")
-        costs = stats.block_values(trials, CPU_PER_1000).get((FETCH, label))
-        return significant(median(costs.values()), 3) if costs else ""
+        found = {(c.point, c.label): c for c in self.analysis.compare(CPU_PER_1000, base)}
+        return quoted(found[point, label])
 
     def _median(self, label: str, point: str, metric: stats.Metric) -> float:
-        return _middle(self.analysis, label, point, metric)
-
-
-def _middle(analysis: Analysis, label: str, point: str, metric: stats.Metric) -> float:
-    found = [
-        value
-        for trial in stats.trials_of(analysis.records, twins=False)
-        if (trial.point, trial.label) == (point, label)
-        and (value := metric.value(trial)) is not None
-    ]
-    if not found:
-        raise KeyError(f"{label} at {point}")
-    return median(found)
+        trials = stats.trials_of(self.analysis.records, twins=False)
+        here = [trial for trial in trials if (trial.point, trial.label) == (point, label)]
+        if (found := stats.middle(map(metric.value, here))) is None:
+            raise KeyError(f"{label} at {point}")
+        return found
 
 
 class Lock:

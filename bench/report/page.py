@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import base64
 import gzip
-import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -23,7 +22,7 @@ from bench import filesystem, store, turnlog
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.palette import PALETTES
-from bench.questions import analysis_of, answers, asked
+from bench.questions import analysis_of, asked
 from bench.report import cite, ending, export, files, findings, markup, summary
 from bench.report.charts import Chart, render_all
 from bench.report.charts.slide import UNIT
@@ -146,18 +145,17 @@ def trusted(analysis: Analysis) -> Trusted:
     records, aa, floor = analysis.records, analysis.aa, analysis.floor()
     trials = len(records.every_trial)
     done = sum(t.status == "ok" for t in records.every_trial)
+    bad = trials - done
     blocks = len({t.block for t in records.trials})
-    against = [
-        *(["it was not measured to its end"] if not (records.end and records.end.complete) else []),
-        *([f"{trials - done} of {plural(trials, 'trial')} do not count"]
-          if trials - done > MOST_VOID * trials else []),
-        *([f"{plural(blocks, 'block')} are too few for an interval"]
-          if blocks < stats.MIN_BLOCKS else []),
-        *([f"{aa.alarms} of {aa.tested} comparisons of a backend with itself raised an alarm"]
-          if (aa.rate or 0.0) > 1 - stats.LEVEL else []),
-    ]  # fmt: skip
-    if against:
-        return Trusted(False, f"{listing(against)}.")
+    alarms = f"{aa.alarms} of {aa.tested} comparisons of a backend with itself raised an alarm"
+    against = {
+        "it was not measured to its end": not (records.end and records.end.complete),
+        f"{bad} of {plural(trials, 'trial')} do not count": bad > MOST_VOID * trials,
+        f"{plural(blocks, 'block')} are too few for an interval": blocks < stats.MIN_BLOCKS,
+        alarms: (aa.rate or 0.0) > 1 - stats.LEVEL,
+    }
+    if any(against.values()):
+        return Trusted(False, f"{listing([why for why, is_so in against.items() if is_so])}.")
     noise = f", and nothing below {stats.floor_words(floor.log or 0.0)} is called a difference"
     return Trusted(
         True,
@@ -182,11 +180,7 @@ def compressed(text: str) -> str:
 
 
 def downloads(analysis: Analysis, folder: Path, beside: Mapping[str, str]) -> list[Download]:
-    """Trials and tables inside the page, and the files beside it."""
-    within = (
-        ("trials as CSV", "trials.csv.gz", export.to_csv(analysis.records)),
-        ("the tables’ numbers as JSON", "summary.json.gz", summary_json(analysis)),
-    )
+    """The trials inside the page, and the files beside it."""
     names = {
         store.FILE_NAME: "raw records",
         store.PACKED: "raw records, compressed",
@@ -196,20 +190,9 @@ def downloads(analysis: Analysis, folder: Path, beside: Mapping[str, str]) -> li
         files.CITATION: "BibTeX",
     }
     return [
-        *(Download(what, name, compressed(text)) for what, name, text in within),
+        Download("trials as CSV", "trials.csv.gz", compressed(export.to_csv(analysis.records))),
         *(Download(what, name, name) for name, what in names.items() if (folder / name).is_file()),
     ]
-
-
-def summary_json(analysis: Analysis) -> str:
-    """The numbers behind the tables, not rounded."""
-    return json.dumps(
-        {
-            "campaign": analysis.campaign.campaign,
-            "points": [asdict(row) for row in analysis.rows],
-            **{question.NAME: found.measured.as_json() for question, found in answers(analysis)},
-        }
-    )
 
 
 # --- all files of a report ---

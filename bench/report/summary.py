@@ -132,10 +132,6 @@ def closed_loop(analysis: Analysis) -> Table:
         about=f"Ratios are to {analysis.base}, paired within blocks, with {stats.AT_LEVEL} "
         "intervals by Student. CPU is the crawler’s, per 1000 pages. ○: limited "
         f"by the server, so not the backend’s own speed.{ceiling}",
-        notes=_where(analysis),
+        notes=[analysis.places.words] if analysis.places else [],
         grouped=True,
     )
-
-
-def _where(analysis: Analysis) -> list[str]:
-    return [analysis.places.words] if analysis.places else []

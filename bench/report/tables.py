@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import rich.table
@@ -62,21 +61,21 @@ def show(table: Table, console: Console) -> None:
     indent = INDENT if table.grouped else 0
     columns = groups[0][1].columns
     rows = [row for _, part in groups for row in part.rows]
-    layout = fit(columns, rows, console.width - indent)
+    widths, fits = fit(columns, rows, console.width - indent)
     shown = rich.table.Table(title=table.caption, title_justify="left", pad_edge=False)
-    for place, width in layout.widths.items():
+    for place, width in widths.items():
         column = columns[place]
         shown.add_column(
             Text(column.title),
             justify=column.align,
-            width=width + (indent if place == 0 else 0) if layout.fits else None,
+            width=width + (indent if place == 0 else 0) if fits else None,
             overflow="fold",
         )
     for group, part in groups:
         if group:
             shown.add_row(Text(group, style="bold"))
         for row in part.rows:
-            cells = [_styled(row[place]) for place in layout.widths]
+            cells = [_styled(row[place]) for place in widths]
             cells[0].pad_left(indent)
             shown.add_row(*cells)
     console.print(shown)
@@ -84,26 +83,23 @@ def show(table: Table, console: Console) -> None:
         console.print(Text(f"• {note}", style="dim"))
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Which columns are shown, and how."""
+def fit(
+    columns: Sequence[Column], rows: Sequence[Row], width: int
+) -> tuple[Mapping[int, int], bool]:
+    """The place and width of the columns that are shown: those least wanted are dropped.
 
-    widths: dict[int, int]  # place of a column -> its width
-    fits: bool  # otherwise cells are broken into lines
-
-
-def fit(columns: Sequence[Column], rows: Sequence[Row], width: int) -> Layout:
-    """The layout that shows most in this width: the columns least wanted are dropped."""
+    And whether they fit; otherwise cells are broken into lines.
+    """
     widths = {
         place: max(map(cell_len, [*column.title.split(), *(text_of(row[place]) for row in rows)]))
         for place, column in enumerate(columns)
     }
     for drop in sorted({column.drop for column in columns}, reverse=True):
         if sum(widths.values()) + BETWEEN * len(widths) + 1 <= width:
-            return Layout(widths, fits=True)
+            return widths, True
         if drop:
             widths = {p: w for p, w in widths.items() if columns[p].drop != drop}
-    return Layout(widths, fits=False)
+    return widths, False
 
 
 def _styled(cell: str | Cell) -> Text:

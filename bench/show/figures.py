@@ -54,6 +54,7 @@ class Panel:
     dots: bool = False  # marks instead of bars, on an axis that may be logarithmic
     around: float | None = None  # of marks that are ratios: half of the noise floor's band, in logs
     said: Mapping[str, str] = field(default_factory=dict)  # in place of the value
+    samples: Mapping[str, Sequence[Sequence[float]]] = field(default_factory=dict)  # of each bar
 
     @property
     def values(self) -> dict[str, list[float]]:

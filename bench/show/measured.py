@@ -1,7 +1,7 @@
 """A measurement as a value: label by label, measure by measure, block by block.
 
-A question fills it; table, card, alt text, chart and JSON are made from it here, so each number
-is written once. Two labels are compared within blocks, and the verdict is that of
+A question fills it; table, card, alt text and chart are made from it here, so each number is
+written once. Two labels are compared within blocks, and the verdict is that of
 :func:`bench.analysis.stats.ratio`, as everywhere. There are no A/A pairs here, so no floor either:
 what a metric has pairs of is compared by its family (:mod:`bench.analysis.stats.comparisons`).
 """
@@ -9,8 +9,8 @@ what a metric has pairs of is compared by its family (:mod:`bench.analysis.stats
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.stats import Comparison, Metric, Spread
@@ -166,13 +166,11 @@ class Measured:
     def panel(self, axis: str, *keys: str, hollow: Collection[str] = ()) -> Panel:
         """Bars of one measure, or of two, the first of them faint."""
         rows = {label: [self.spread(label, key) for key in keys] for label in self.values}
-        return Panel(axis, rows, self.measures[keys[0]].unit, hollow)
-
-    def as_json(self) -> list[dict[str, Any]]:
-        return [
-            {"label": label, **{key: asdict(found) for key, found in self.row(label).items()}}
-            for label in self.values
-        ]
+        samples = {
+            label: [[*mine.get(key, {}).values()] for key in keys]
+            for label, mine in self.values.items()
+        }
+        return Panel(axis, rows, self.measures[keys[0]].unit, hollow, samples=samples)
 
 
 def _cell(found: Spread | None, *, alone: bool) -> str:

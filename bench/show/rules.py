@@ -88,6 +88,13 @@ def alone(data: FigureData) -> bool:
     return any(spread.count == 1 for spread in _spreads(data))
 
 
+def ticked(data: FigureData) -> bool:
+    """Whether what each block found is drawn behind an interval."""
+    panels = data.panels if isinstance(data, Bars) else ()
+    rows = (panel.samples.get(label, ()) for panel in panels for label in panel.rows)
+    return any(len(blocks) > 1 for row in rows for blocks in row)
+
+
 def _close(said: float, drawn: float, half: float = 0.0) -> bool:
     """To two digits, or to the last one that is said."""
     near = math.isclose(said, drawn, rel_tol=0.02, abs_tol=1.01 * half)

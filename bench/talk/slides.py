@@ -150,6 +150,6 @@ def _reader(material: Material, folder: Path, colours: markup.Colours) -> Markdo
 
 def _svg(design: Design, backends: Sequence[str], folder: Path, colours: markup.Colours) -> str:
     """The chart without its headline and small print, which the slide has in larger type."""
-    bare = replace(design, title="", finding=None, subtitle="", notes=(), hollow=False)
+    bare = replace(design, title="", finding=None, subtitle="", notes=())
     drawn = Sheet(folder, backends, (), ("svg",), shape="stage").draw(bare)
     return markup.svg(bare.name, design.alt, drawn.files["svg"], colours)

@@ -145,12 +145,12 @@ class MemoryFit:
         return self.each.get("user")
 
     def spread(self, *, in_all: bool) -> Spread | None:
-        """Bytes per connection with their interval: of all parts, or of user memory alone."""
+        """KiB per connection with their interval: of all parts, or of user memory alone."""
         value = self.total if in_all else self.user
         if value is None:
             return None
         low, high = (self.interval if in_all else self.user_interval) or (value, value)
-        return Spread(value, low, high, self.trials)
+        return Spread(value / KIB, low / KIB, high / KIB, self.trials)
 
     @property
     def server_side(self) -> float | None:

@@ -1,15 +1,13 @@
 """Charts: what each says and how it is drawn, and the files that it is drawn to.
 
-A question's figures are drawn by their kind (:mod:`bench.report.charts.kinds`). A room with a
-drawing of its own makes a :class:`Design`.
+Figures are drawn by their kind (:mod:`bench.report.charts.kinds`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -21,46 +19,40 @@ from bench.report.charts.look import Format, Look, Shape, style
 from bench.report.charts.slide import Slide
 from bench.show.alt import alt, labels_of
 from bench.show.figures import Bars, Figure, FigureData
-from bench.show.rules import alone, contradiction, says_something
+from bench.show.rules import alone, contradiction, says_something, ticked
 from bench.show.words import BY_SERVER, footer
 
 ALONE: Final = "Pale, or hollow with a thin edge: a single trial."
+TICKED: Final = "Thin ticks: what each block found."
 WITHOUT_TIMES: Final = frozenset({"memory", "c10k", "tls-memory", "processors", "mixed"})
 """Charts that need no word about processors: their quantity, or they have words of their own."""
 
 
 @dataclass(frozen=True)
 class Design:
-    """A chart's words and how to draw it: made once, drawn in every shape."""
+    """A chart's words and data: made once, drawn in every shape."""
 
     name: str
     title: str  # names what is drawn
     finding: str | None  # what the data show in one sentence, if they show anything
     subtitle: str  # defines the quantity
     alt: str  # the chart in words
-    draw: Callable[[Slide], None]
+    data: FigureData
     notes: tuple[str, ...] = ()
-    hollow: bool = False  # some points are limited by the server, and the notes explain them
     footer: tuple[str, ...] = ()  # where its numbers come from, if not from the campaign
-    parts: tuple[Callable[[Slide], None], ...] = ()  # on a phone: its panels, below one another
 
     @property
     def headline(self) -> str:
         """The finding, or the title where there is none."""
         return self.finding or self.title
 
-    @property
-    def explained(self) -> tuple[str, ...]:
-        """Its notes, and what a hollow mark is."""
-        return (BY_SERVER, *self.notes) if self.hollow else self.notes
-
     def slide(self, look: Look, footer: Sequence[str] = ()) -> Slide:
         """The finished slide, ready to be saved.
 
         Must run inside :func:`~bench.report.charts.look.style`.
         """
-        slide = Slide(look, self.headline, self.subtitle, self.explained, self.footer or footer)
-        self.draw(slide)
+        slide = Slide(look, self.headline, self.subtitle, self.notes, self.footer or footer)
+        kinds.draw(self.data, slide)
         slide.settle()
         return slide
 
@@ -109,7 +101,7 @@ class Sheet:
             slide = design.slide(look, self.footer)
             for kind, path in files.items():
                 slide.save(path, kind)
-        said = (design.subtitle, *design.explained)
+        said = (design.subtitle, *design.notes)
         return Chart(
             design.name, design.headline, design.alt, files, said=said, narrow=self._narrow(design)
         )
@@ -118,10 +110,10 @@ class Sheet:
         if self.narrow is None:
             return []
         sheet = Sheet(self.narrow, self.backends, (), ("svg",), "narrow")
-        bare = replace(design, title="", finding=None, subtitle="", notes=(), hollow=False)
-        return [
-            sheet.draw(replace(bare, name=f"{design.name}-{n}", draw=part)).files["svg"]
-            for n, part in enumerate(design.parts or (design.draw,), 1)
+        bare = replace(design, title="", finding=None, subtitle="", notes=())
+        return [  # on a phone its panels are below one another
+            sheet.draw(replace(bare, name=f"{design.name}-{n}", data=part)).files["svg"]
+            for n, part in enumerate(in_parts(design.data), 1)
         ]
 
 
@@ -173,16 +165,16 @@ def designed(figure: Figure) -> Design:
     headline = figure.headline
     if headline and contradiction(headline, figure.data, figure.title):
         headline = None
+    # In the line of the last note: one more would take the room of words in the picture.
+    last = [*figure.notes[-1:], *[ALONE] * alone(figure.data), *[TICKED] * ticked(figure.data)]
     return Design(
         figure.name,
         figure.title,
         re.sub("async/await", "async_await", headline, flags=re.IGNORECASE) if headline else None,
         figure.subtitle,
         figure.told or alt(figure.title, figure.data),
-        partial(kinds.draw, figure.data),
-        (*figure.notes, *[ALONE] * alone(figure.data)),
-        figure.hollow,
-        parts=tuple(partial(kinds.draw, part) for part in in_parts(figure.data)),
+        figure.data,
+        (*[BY_SERVER] * figure.hollow, *figure.notes[:-1], *[" ".join(last)] * bool(last)),
     )
 
 

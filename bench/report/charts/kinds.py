@@ -34,7 +34,6 @@ from bench.show.figures import (
     Colour,
     FigureData,
     Line,
-    LinePoint,
     Lines,
     Panel,
     Plot,
@@ -72,7 +71,9 @@ def draw_bars(bars: Bars, slide: Slide) -> None:
         slide.swatches([(bars.faint, _faint(slide), ""), (bars.strong, slide.palette.ink, "")])
     if bars.parts:
         slide.swatches(_key(bars, slide))
-    first, most = bars.panels[0], max(_height(panel) for panel in bars.panels)
+    first = bars.panels[0]
+    # Bars below each other, those of a row included.
+    most = max(sum(map(len, panel.rows.values())) for panel in bars.panels)
     size = slide.label_size(most, 15.0)
     named = [panel is first or [*panel.rows] != [*first.rows] for panel in bars.panels]
     axes = slide.panels(len(bars.panels))
@@ -89,11 +90,6 @@ def draw_bars(bars: Bars, slide: Slide) -> None:
         if len(bars.panels) > 1 and one.get_xscale() == "linear" and panel.around is None:
             # In a part of a slide six ticks touch.
             one.locator_params(axis="x", nbins=max(2, 6 - len(bars.panels)))
-
-
-def _height(panel: Panel) -> int:
-    """Bars below each other, those of a row included."""
-    return len(panel.rows) * max(map(len, panel.rows.values()), default=0)
 
 
 def _faint(slide: Slide) -> str:
@@ -129,8 +125,9 @@ def _panel(slide: Slide, axes: Axes, panel: Panel, bars: Bars, size: float, widt
     ends: dict[str, float] = {}
     figures: list[tuple[str, float, float, bool]] = []
     for place, (label, row) in enumerate(panel.rows.items()):
-        for number, (bar, (shift, height)) in enumerate(
-            zip(row, ALONE if len(row) == 1 else PAIRED, strict=True)
+        places, samples = ALONE if len(row) == 1 else PAIRED, panel.samples.get(label)
+        for number, (bar, (shift, height), blocks) in enumerate(
+            zip(row, places, samples or [()] * len(row), strict=True)
         ):
             if bar is None or (isinstance(bar, Stack) and not bar.parts):
                 continue
@@ -141,6 +138,10 @@ def _panel(slide: Slide, axes: Axes, panel: Panel, bars: Bars, size: float, widt
                 end = _dot(slide, axes, bar, label, at, hollow=label in panel.hollow)
             else:
                 end = _bar(slide, axes, panel, bar, label, at, height, strong=strong)
+            if len(blocks) > 1:  # a single trial is its mark
+                # Few rows are high: no tick reaches the words below its mark.
+                _strip(slide, axes, blocks, at, 0.05 * min(7, len(panel.rows)) * height)
+                end = max(end, *blocks)
             value = bar.total if isinstance(bar, Stack) else bar.median
             name = f"{bar.name} " if isinstance(bar, Stack) and bar.name else ""
             figures.append(
@@ -155,6 +156,12 @@ def _panel(slide: Slide, axes: Axes, panel: Panel, bars: Bars, size: float, widt
         bar_label(axes, text, end, at, size, bold=strong, below=below)
 
 
+def _strip(slide: Slide, axes: Axes, blocks: Sequence[float], at: float, half: float) -> None:
+    """A thin tick for what each block found, behind the interval."""
+    ink = slide.palette.ink
+    axes.vlines(blocks, at - half, at + half, color=ink, linewidth=1.0, alpha=0.5, zorder=3)
+
+
 FEW_ROWS: Final = 4
 """So few ratios have their words below them: the axis goes on to the right."""
 
@@ -163,6 +170,7 @@ def _scale(axes: Axes, panel: Panel, ends: Mapping[str, float], share: float, ba
     """An axis on which the figures take this share of the panel, right of the longest bar."""
     most = max(ends.values(), default=1.0)
     lows = [bar.low for row in panel.rows.values() for bar in row if isinstance(bar, Spread)]
+    lows += [n for x in panel.rows for blocks in panel.samples.get(x, ()) for n in blocks]
     if panel.around is not None:
         low, high = min([*lows, 0.9]) / 1.1, max(most, 1.1) * 1.1
         ticks = ratio_ticks(low, high, 3)
@@ -333,8 +341,8 @@ def _lines(
         if not plot.marks:
             edges = [edge(limited=point.hollow, count=point.y.count) for point in points]
             markers(axes, look, xs, ys, edges, background, 7.0 if small else 10.0)
-        elif label in plot.marks:
-            _mark(axes, look, plot.marks[label], background)
+        elif mark := plot.marks.get(label):
+            markers(axes, look, [mark.x], [mark.y.median], [0.0], background, 11.0)
         if fitted := plot.dashed.get(label):
             for one, other in pairwise(fitted):
                 how = "-" if other.x <= points[-1].x else (0, (4, 3))
@@ -368,20 +376,6 @@ def _ranges(axes: Axes, look: Identity, xs: Sequence[float], points: Line) -> No
                 solid_capstyle="butt",
                 zorder=look.order,
             )
-
-
-def _mark(axes: Axes, look: Identity, point: LinePoint, background: str) -> None:
-    axes.plot(
-        [point.x],
-        [point.y.median],
-        marker=look.marker,
-        markersize=11,
-        color=look.colour,
-        markeredgecolor=background,
-        markeredgewidth=1.5,
-        zorder=look.order + 1,
-        clip_on=False,
-    )
 
 
 def _percent(share: float) -> str:

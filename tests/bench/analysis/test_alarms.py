@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from scipy import stats as sps
 
 from bench.analysis import stats
-from bench.questions import trust
+from bench.questions import analysis_of, trust
 from bench.schema import AnyRecord, TrialRecord
 from bench.store import Records
+from tests.bench.sure import sure
 from tests.bench.synthetic import campaign, gathered
 
 
@@ -32,7 +33,7 @@ def test_a_pair_under_several_metrics_is_one_pair() -> None:
     result = stats.aa_check(made())
     assert result.tested == 2 * 8  # two metrics at eight points
     assert result.pairs == 8
-    assert "8 independent pairs" in trust.accounting(result)[0]
+    assert "8 independent pairs" in sure(trust.headline(analysis_of(made()))).behind
 
 
 def test_a_pair_with_too_few_blocks_is_in_no_count() -> None:
@@ -50,7 +51,8 @@ def test_none_of_n_pairs_still_leaves_three_over_n() -> None:
     result = stats.aa_check(made())
     assert result.alarmed == 0
     assert result.bound == pytest.approx(1 - 0.05 ** (1 / 8))
-    assert f"at most {100 * (1 - 0.05 ** (1 / 8)):.0f} %" in trust.accounting(result)[0]
+    behind = sure(trust.headline(analysis_of(made()))).behind
+    assert f"at most {100 * (1 - 0.05 ** (1 / 8)):.0f} %" in behind
 
 
 @given(st.integers(0, 60), st.integers(1, 60))

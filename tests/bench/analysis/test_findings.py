@@ -63,7 +63,7 @@ def test_a_sentence_over_campaigns_keeps_the_subject_that_most_of_them_chose(
 
 
 def test_nothing_is_said_without_data() -> None:
-    assert findings.findings(analysed(campaign(blocks=1, samples=1)[:1])) == []
+    assert findings.named(analysed(campaign(blocks=1, samples=1)[:1])) == {}
 
 
 def test_a_page_quotes_its_campaign() -> None:

@@ -62,10 +62,7 @@ def test_the_largest_number_of_connections_counts() -> None:
     assert list(found.values) == list(MODELS)
     for label in MODELS:
         assert found.median(label, "user") == pytest.approx(KNOWN[label].user_kib, rel=0.1)
-        whole = found.median(label, hold.PLAIN)
-        assert whole == pytest.approx(
-            found.median(label, "user") + found.median(label, "kernel"), rel=0.01
-        )
+        assert found.median(label, "user") < found.median(label, hold.PLAIN)
 
 
 def test_a_server_that_held_fewer_is_in_the_table_too() -> None:

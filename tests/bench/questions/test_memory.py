@@ -157,9 +157,9 @@ def test_a_user_sees_user_memory_everywhere() -> None:
     assert {fit.total for fit in analysis.memory.values()} == {None}
     said = answered(lines).findings(memory.NAME)["tls-memory"]
     assert "of user memory with async/await" in said
-    assert said in findings.findings(analysis)
+    assert said in findings.named(analysis).values()
     row = memory.measured(analysis).over_tls["trio"]
-    assert (row.total, row.plain_total, row.interval) == (None, None, None)
+    assert (row.fit.total, row.plain_total, row.fit.interval) == (None, None, None)
     (figure,) = (each for each in answered(lines).figures if each.name == "tls-memory")
     assert isinstance(figure.data, Bars)
     assert "user memory" in figure.data.panels[0].axis
@@ -184,7 +184,7 @@ def test_over_tls_memory_splits_into_plain_openssl_and_the_librarys_part() -> No
         assert row.library == pytest.approx(known * KIB, abs=2 * KIB)
         above, below = bars_of(figure)[label]
         assert (above.name, below.name) == ("plain", "TLS")
-        assert below.total * KIB == pytest.approx(row.total)
+        assert below.total * KIB == pytest.approx(row.fit.total)
         assert above.total * KIB == pytest.approx(row.plain_total)
 
 

@@ -194,22 +194,3 @@ def test_a_backend_that_lost_all_its_trials_fails() -> None:
     assert found.failed
     assert not compared(replace(whole, trials=void), whole).failed
     assert LOST not in compared(records(), replace(records(), trials=void)).notes, "without a plan"
-
-
-def test_each_contributed_campaign_has_a_row_of_pairs() -> None:
-    ours = analysis_of(records(seed=1))
-    theirs = analysis_of(records({"threads": 9.0}, seed=2, cpu_model="Another CPU"))
-    *_, row, _, about = comparison.confirmed(ours, [theirs]).splitlines()
-    found = [
-        verdict
-        for metric in comparison.METRICS
-        for verdict in comparison.agreements(ours, theirs, metric).values()
-    ]
-    cells = [cell.strip() for cell in row.strip("|").split("|")]
-    assert "Another CPU" in cells[1]
-    apart = found.count("A only") + found.count("B only")
-    counts = found.count("agree"), found.count("opposite"), apart, found.count("neither")
-    assert cells[4:] == [*map(str, counts)]
-    assert found.count("opposite") > 0, "threads are faster there, and slower here"
-    assert ours.campaign.campaign in about
-    assert comparison.confirmed(ours, []) == "No campaign has been contributed yet."

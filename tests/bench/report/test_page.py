@@ -115,10 +115,7 @@ def test_what_the_page_offers_for_download_is_what_the_records_give(folder: Path
         for link in links
         if (address := str(link["href"])).startswith("data:application/gzip;base64,")
     }
-    assert held == {
-        "trials.csv.gz": export.to_csv(records),
-        "summary.json.gz": page.summary_json(analysis_of(records)),
-    }
+    assert held == {"trials.csv.gz": export.to_csv(records)}
 
 
 def test_a_page_has_the_picture_of_the_file_in_either_theme(folder: Path) -> None:

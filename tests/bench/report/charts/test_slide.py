@@ -7,13 +7,13 @@ import itertools
 import pytest
 
 from bench.analysis.stats import Spread
-from bench.report.charts import Design, designed, story
+from bench.report.charts import Design, designed, kinds, story
 from bench.report.charts.look import Look, style
 from bench.report.charts.slide import Slide, spread_apart
 from bench.schema import TrialRecord
 from bench.show.figures import Bars, Figure, Panel
 from bench.show.measured import US
-from bench.show.words import footer
+from bench.show.words import BY_SERVER, footer
 from tests.bench import committed, synthetic
 from tests.bench.report.charts.campaigns import changed, designs, made, standard
 from tests.bench.report.looks import crowded
@@ -33,14 +33,15 @@ def test_no_text_of_the_reference_lies_on_another() -> None:
     assert [text for texts in found for text in texts] == []
 
 
-def test_what_is_crowded_is_seen() -> None:
-    def draw(slide: Slide) -> None:
+def test_what_is_crowded_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    def draw(_: object, slide: Slide) -> None:
         slide.figure.text(0.5, 0.5, "one")
         slide.figure.text(0.505, 0.505, "two")
         slide.figure.text(0.99, 0.2, "outside")
         slide.figure.text(0.1, 0.1, "small", fontsize=9)
 
-    design = Design("a", "A", None, "", "", draw)
+    monkeypatch.setattr(kinds, "draw", draw)
+    design = Design("a", "A", None, "", "", Bars([]))
     assert crowded(design, synthetic.MODELS, ()) == [
         "a: 'outside' leaves the slide",
         "a: 'one' lies on 'two'",
@@ -64,7 +65,7 @@ def test_server_limited_points_are_hollow() -> None:
     name = "throughput"
     free = designs(changed(made(), limiter="client"))[name]
     assert hollow_markers(free) == 0
-    assert not free.hollow
+    assert BY_SERVER not in free.notes
     limited = designs(
         [
             r.model_copy(update={"limiter": "server"})
@@ -74,7 +75,7 @@ def test_server_limited_points_are_hollow() -> None:
         ]
     )[name]
     assert hollow_markers(limited) == 1
-    assert limited.hollow
+    assert BY_SERVER in limited.notes
 
 
 def test_spread_apart() -> None:

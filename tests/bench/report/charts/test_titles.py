@@ -7,20 +7,22 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
+from matplotlib.collections import LineCollection
 
 from bench.analysis.analysis import Analysis
 from bench.launch import RESULTS
 from bench.questions import answers
-from bench.report.charts import designed, placed, story
+from bench.report.charts import Design, designed, placed, story
+from bench.report.charts.look import Look, style
 from bench.show.alt import labels_of
 from bench.show.figures import Bars, Figure, Lines, Stack
 from bench.show.rules import contradiction, names_in
-from bench.show.words import footer
+from bench.show.words import BY_SERVER, footer
 from tests.bench import committed
 from tests.bench.questions.test_memory import for_users
 from tests.bench.report.charts.campaigns import made, whole
 from tests.bench.report.looks import crowded
-from tests.bench.synthetic import analysed
+from tests.bench.synthetic import MODELS, analysed
 
 LATEST = f"headlines/{max(file.name for file in (RESULTS / 'headlines').iterdir())}"
 CAMPAIGNS = pytest.mark.parametrize(
@@ -92,8 +94,31 @@ def test_one_trial_looks_like_one_trial() -> None:
     found = [each for each in figures(analysed(made(blocks=1))) if isinstance(each.data, Lines)]
     assert found
     for figure in found:
-        assert not designed(figure).hollow or figure.hollow
+        assert (BY_SERVER in designed(figure).notes) == figure.hollow
     texts = [note for each in story(analysed(made(blocks=1))).values() for note in each.notes]
     assert any("a single trial" in note for note in texts)
     assert not any("a single trial" in n for d in story(analysed(made())).values() for n in d.notes)
     assert names_in("Async/await and threads") == {"async/await", "threads"}
+
+
+def strips(design: Design) -> list[int]:
+    """How many ticks each of its strips has."""
+    look = Look("wide", MODELS)
+    with style(look):
+        axes = design.slide(look).figure.axes
+        drawn = [each for one in axes for each in one.collections]
+        return [len(each.get_segments()) for each in drawn if isinstance(each, LineCollection)]
+
+
+def test_behind_an_interval_are_as_many_ticks_as_blocks() -> None:
+    told = story(analysed(whole(blocks=5)))
+    drawn = {name: set(strips(told[name])) for name in ("glance", "cpu", "against", "memory")}
+    # A line through many trials has no value of a block.
+    assert drawn == {"glance": {5}, "cpu": {5}, "against": {5}, "memory": set()}
+    assert any("tick" in note for note in told["glance"].notes)
+
+
+def test_a_single_trial_has_no_tick() -> None:
+    told = story(analysed(made(blocks=1)))
+    assert [name for name, design in told.items() if strips(design)] == []
+    assert not any("tick" in note for design in told.values() for note in design.notes)
