@@ -126,7 +126,7 @@ def measured(found: Sequence[TrialRecord], what: str) -> Measured:
         row[VOLUNTARY][trial.block] = trial.switches.voluntary / trial.pages
         row[INVOLUNTARY][trial.block] = trial.switches.involuntary / trial.pages
     measures = {
-        COST: Measure(f"a {what} page", f"a {what} page, processor time", US),
+        COST: Measure(f"a {what} page", f"a {what} page in a whole crawl, processor time", US),
         VOLUNTARY: Measure("voluntary switches", "voluntary context switches", PER_PAGE),
         INVOLUNTARY: Measure("involuntary", "involuntary context switches", PER_PAGE),
     }
