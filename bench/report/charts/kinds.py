@@ -423,7 +423,7 @@ def _y_axis(slide: Slide, axes: Axes, plot: Plot, row: Sequence[Plot]) -> None:
         case "times":
             time_axis(axes, values)
         case "ratios":
-            ratio_axis(axes, min(*values, 0.9) / 1.1, max(*values, 1.1) * 1.1, 6)
+            ratio_axis(axes, min([*values, 0.9]) / 1.1, max([*values, 1.1]) * 1.1, 6)
             axes.axhline(1.0, color=slide.palette.muted, linewidth=1.2, zorder=1)
         case "values":
             value_axis(axes, values, words=plot.y.words)
