@@ -255,26 +255,26 @@ def figure(
         panel("", Axis("ratio of a step" * (key == columns[0]), "ratios"), partial(step, key=key))
         for key in columns
     ]
+    steps = any(plot.lines for plot in below)  # none with too few blocks
     return Figure(
         name=NAME,
         title="What each CPython release changed",
         headline=head.text if head else None,
-        subtitle=_subtitle(analysis, found, columns),
-        data=Lines([*above, *below], len(columns)),
+        subtitle=_subtitle(analysis, found, columns, steps=steps),
+        data=Lines([*above, *below] if steps else above, len(columns)),
         notes=tuple(_notes(releases)),
     )
 
 
-def _subtitle(analysis: Analysis, found: Measured, columns: Sequence[str]) -> str:
+def _subtitle(analysis: Analysis, found: Measured, columns: Sequence[str], *, steps: bool) -> str:
     trials = stats.trials_of(analysis.records, twins=False)
     at = [
         point_words(next(t for t in trials if t.workload in METRICS[key].workloads))
         for key in columns
     ]
     spreads = (s for label in found.values for key in columns if (s := found.spread(label, key)))
-    return (
-        f"{listing(at)}; above: {blocks_words(spreads)}; below: ratio of a step, with its interval"
-    )
+    above = f"{listing(at)}; {'above: ' * steps}{blocks_words(spreads)}"
+    return above + "; below: ratio of a step, with its interval" * steps
 
 
 def _notes(releases: Releases) -> Sequence[str]:

@@ -306,7 +306,7 @@ def _lines(
 ) -> list[EndLabel]:
     # On an axis of counts all lines have points at the same places: moved a little apart,
     # their ranges do not hide each other.
-    nudge, aside = 0.0, 0.6 / len(names) * (plot.x.scale == "names")
+    nudge, aside = 0.0, 0.6 / max(len(names), 1) * (plot.x.scale == "names")
     if plot.x.scale == "counts":
         nudge = 0.0 if plot.dashed else 0.05 if small else min(0.014, 0.1 / len(names))
     ends = []
