@@ -179,10 +179,7 @@ def over_campaigns(analysis: Analysis, asked: Contrast) -> list[Number]:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """One backend at one point, in microseconds per exchange.
-
-    The total has all its blocks, as everywhere else; its parts have those that both controls have.
-    """
+    """One backend at one point, in microseconds per exchange, in the blocks that have all parts."""
 
     point: str
     label: str
@@ -241,8 +238,8 @@ def splits(analysis: Analysis) -> list[Split]:
             parts = {} if label in analysis.stacks else shared
             mine = Split(point, label, pages.get((point, label), {}), bare, parts)
             if here := mine.rest:
-                cut = [{b: p[b] for b in here if b in p} for p in (bare, parts)]
-                found.append(Split(point, label, mine.total, *cut))
+                cut = [{b: p[b] for b in here if b in p} for p in (mine.total, bare, parts)]
+                found.append(Split(point, label, *cut))
     return found
 
 

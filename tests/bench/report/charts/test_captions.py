@@ -34,8 +34,14 @@ LISTED = ("open_loop", "fairness")
 
 
 def counted(records: Sequence[AnyRecord], place: str, wanted: Wanted) -> set[int]:
-    """How many blocks the points of a workload, or single points, have."""
+    """How many blocks the points of a workload, or single points, have.
+
+    A page is split by the control bare, which is at one point alone, and not in all of its blocks.
+    """
     trials = [r for r in records if isinstance(r, TrialRecord) and r.status == "ok"]
+    bare = {t.block for t in trials if (t.backend, t.point) == ("bare", "fetch-100")}
+    if place == DRAWN["page"][0]:
+        trials = [trial for trial in trials if trial.block in bare]
     main = {t.label for t in trials if t.workload == "throughput"}
     blocks = defaultdict(set)
     for trial in trials:
