@@ -24,6 +24,7 @@ from rich.console import Console
 
 from bench import filesystem, store, text
 from bench.__main__ import main as bench
+from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000
 from bench.cards import document as cards_document
@@ -144,11 +145,11 @@ def quoted() -> numbers.Numbers:
 
 
 LOCKS: Final = ("handovers-crawled", "processors-shared", "openloop-4000")
-"""The points of docs/interpreters.md's table: threads on one processor, all others, and latency."""
+"""The points of the table without the lock: threads on one processor, all others, and latency."""
 
 
 def without_the_lock() -> str:
-    """The table of docs/interpreters.md: the models with the interpreter's lock, and without it."""
+    """The table of docs/reference/interpreters.md: the models with the lock, and without it."""
     found = analysed("without-the-lock")
     pinned, crawls, latency = (found.at_point(point) for point in LOCKS)
     rows = []
@@ -168,9 +169,10 @@ def without_the_lock() -> str:
         rows.append([f"`{parsed.name}`", parsed.interpreter, *cells])
     heads = ["model", "CPython", "pages/s", "µs a page", "waits a page", "yields a page"]
     heads += ["KiB idle", "p99 ms at 4,000/s"]
-    campaign = found.campaign
+    machine = found.campaign.environment
     about = (
-        f"Campaign `{campaign.campaign}`, {campaign.environment.cpu_model}, 2 processors; medians."
+        f"Campaign `{found.campaign.campaign}`, {machine.cpu_model}, {machine.cpu_count} "
+        "processors; medians over blocks, waits and yields over all pages."
     )
     return "\n".join([*text.markdown_table(heads, rows, right=6), "", about])
 
@@ -178,8 +180,10 @@ def without_the_lock() -> str:
 def middle(values: Iterable[float | None]) -> float:
     """The median of numbers that were all measured."""
     found = list(values)
+    value = stats.middle(found)
+    assert value is not None
     assert None not in found
-    return median(value for value in found if value is not None)
+    return value
 
 
 def steps() -> str:

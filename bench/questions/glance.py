@@ -63,7 +63,8 @@ def glance(analysis: Analysis) -> Glance:
     point = analysis.reference_point("throughput")
     crawls = analysis.at_point(point) if point else {}
     plain, tls = analysis.memory, analysis.memory_over_tls
-    kib, over = ("KiB" if stats.read_in_all(fits.values()) else "user KiB" for fits in (plain, tls))
+    in_all, in_all_tls = (stats.read_in_all(fits.values()) for fits in (plain, tls))
+    kib, over = ("KiB" if whole else "user KiB" for whole in (in_all, in_all_tls))
     opened = analysis.by_size("openloop", "rate")
     rate = shared_rate(opened, [label for label in analysis.main if label in opened])
     asked = {
@@ -82,8 +83,8 @@ def glance(analysis: Analysis) -> Glance:
     }
     found: dict[str, Mapping[str, Spread | None]] = {
         **{key: {x: stats.spread(n) for x, n in mine.items()} for key, mine in samples.items()},
-        HELD: {label: fit.spread(in_all=kib == "KiB") for label, fit in plain.items()},
-        OVER_TLS: {label: fit.spread(in_all=over == "KiB") for label, fit in tls.items()},
+        HELD: {label: fit.spread(in_all=in_all) for label, fit in plain.items()},
+        OVER_TLS: {label: fit.spread(in_all=in_all_tls) for label, fit in tls.items()},
     }
     slots = stats.number_param(next(iter(crawls.values()))[0], "slots") if crawls else None
     at = f"{count(rate)}/s" if rate else ""

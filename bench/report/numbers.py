@@ -13,7 +13,7 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import AT_LEVEL, CPU_PER_1000, PAGES_PER_S, Comparison, MemoryFit
-from bench.analysis.stats.campaigns import FEWEST
+from bench.analysis.stats.campaigns import FEWEST, Combined
 from bench.analysis.wording import change, interval
 from bench.plan.labels import Label
 from bench.plan.participants import FREE, PINNED
@@ -80,14 +80,15 @@ class Numbers:
 
         ``key`` is that of :mod:`bench.report.campaigns`; ``own`` is said where it has none.
         """
-        found = self.group and self.group.numbers.get(key)
-        if not found:
+        found = self._published(key)
+        if found is None:
             return own
-        value, *ends = (
-            significant(end, 3)
-            for end in (found.combined.value, found.combined.low, found.combined.high)
-        )
+        value, *ends = (significant(end, 3) for end in (found.value, found.low, found.high))
         return f"{value} ({'–'.join(dict.fromkeys(ends))})"
+
+    def _published(self, key: str) -> Combined | None:
+        found = self.group.numbers.get(key) if self.group else None
+        return found.combined if found else None
 
     def idle(self, label: str) -> str:
         """KiB that an idle connection uses on plain HTTP, client's side."""
@@ -104,9 +105,10 @@ class Numbers:
     def _connection(self, label: str, *, over_tls: bool = False) -> float:
         """KiB of a connection, over the published campaigns where they measured it."""
         analysis, how = self.analysis, "tls" if over_tls else "plain"
-        found = self.group and self.group.numbers.get(f"memory/{how}/{label}")
+        if found := self._published(f"memory/{how}/{label}"):
+            return found.value
         fits = analysis.memory_over_tls if over_tls else analysis.memory
-        return found.combined.value if found else _in_all(fits[label]) / KIB
+        return _in_all(fits[label]) / KIB
 
     def page(self, label: str, point: str = FETCH) -> str:
         """Microseconds of processor time per page, the median of the trials."""
