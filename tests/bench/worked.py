@@ -88,6 +88,7 @@ def _trial(
                 seed=block,
                 work_ms=work_ms,
                 round_us=50.0,
+                round_after_us=50.0,
                 rounds=20 * work_ms,
                 pages=len(chosen),
                 expected=len(chosen),
