@@ -209,7 +209,8 @@ def test_a_round_is_measured_before_and_after_each_trial(
     with Server(WORKING.site, seed=SITE_SEED, cores=[]) as server:
         both = [small.trial(shared, WORKING, "callbacks", server) for _ in range(2)]
         request.getfixturevalue("monkeypatch").undo()
-        assert working.measure(*server.get(["/p/0"]), shared.pinning.client) > 0
+        (body,) = server.get(["/p/0"])
+        assert working.measure(body, shared.pinning.client) > 0
     assert [sure(record.work).rounds for record in both] == [20, 13]
 
 
