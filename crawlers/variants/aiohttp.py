@@ -44,10 +44,7 @@ from crawlers.job import CrawlReport, Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.variants import _asyncio
 from crawlers.variants._asyncio import LoopFactory, Slot, close_rest, run
-from crawlers.variants._stack import UNCODED, Answer, kind_behind, version_of
-
-KEEP_S = 3600.0
-"""Seconds that the pool keeps an idle connection: as long as any crawl, like the models."""
+from crawlers.variants._stack import KEEP_S, UNCODED, Answer, kind_behind, version_of
 
 
 class Resolver(AbstractResolver):
