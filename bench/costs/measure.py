@@ -17,8 +17,9 @@ from typing import Final
 
 from bench import controls
 from bench.conditions.ways import NEW
+from bench.costs import serving
 from bench.costs.accounts import Counted, Crawled
-from bench.costs.serving import SERVE, CountedServer
+from bench.costs.serving import SERVE
 from bench.launch import OWN_PYTHON
 from bench.machine.instruments import Counts, Instrument
 from bench.plan import backends, workloads
@@ -26,10 +27,10 @@ from bench.plan.participants import MAIN_VARIANTS, Participants
 from bench.plan.profiles import SERVING
 from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
 from bench.run import judge
-from bench.sides.process import ProcessError, WorkerError, WorkerProcess, kill
+from bench.sides.process import WorkerProcess, kill
 from bench.sides.protocol import Command
-from bench.sides.servers import Server, ServerError
-from bench.study.runner import Lost, Program
+from bench.sides.servers import Server
+from bench.study.runner import Lost, Program, losing
 from crawlers.backend import Backend
 from crawlers.registry import MODELS
 
@@ -111,40 +112,29 @@ class Crawler:
         Raises :class:`Lost` when the crawl failed, or was not correct. The process is then gone,
         and the next crawl starts another.
         """
+        instrument, scratch, started = self._instrument, self._lane.scratch, self._worker
+        worker = self._worker = started or self._start()
         try:
-            return self._counted(site)
-        except TimeoutError:
-            if self._worker is not None:
-                self._worker.abort()
-            self.close()
-            raise Lost("no result in time; the worker was ended") from None
-        except (ProcessError, WorkerError, ServerError, ValueError) as error:
-            last = self._last_words()
-            self.close()
-            raise Lost(": ".join([str(error), *last])) from None
+            with losing(worker):
+                command = self._command(site)
+                if started is None:
+                    worker.command(command)
+                    worker.ready(READY_S * instrument.slowness)
+                others = instrument.files(scratch)
+                worker.command(command)
+                self._crawl(worker, site)
+                worker.ready(ENDING_S * instrument.slowness)
+                return instrument.results(scratch, others)
         except Lost:
             self.close()
             raise
 
-    def _counted(self, site: Site) -> Counts:
-        command, instrument = self._command(site), self._instrument
-        if self._worker is None:
-            self._worker = self._start()
-            self._worker.command(command)
-            self._worker.ready(READY_S * instrument.slowness)
-        others = instrument.files(self._lane.scratch)
-        self._worker.command(command)
-        self._crawl(self._worker, site)
-        self._worker.ready(ENDING_S * instrument.slowness)
-        return instrument.results(self._lane.scratch, others)
-
     def _start(self) -> WorkerProcess:
-        scratch = self._lane.scratch
-        for left in self._instrument.files(scratch):
-            left.unlink()
+        instrument, scratch = self._instrument, self._lane.scratch
+        instrument.clear(scratch)
         return WorkerProcess(
-            f"the worker under {self._instrument.tool}",
-            python=[*self._instrument.wrap(scratch), *OWN_PYTHON],
+            f"the worker under {instrument.tool}",
+            python=[*instrument.wrap(scratch), *OWN_PYTHON],
             hash_seed=self._seed,
             module="bench.costs.forking",
         )
@@ -183,12 +173,6 @@ class Crawler:
         )
         if reason:
             raise Lost(reason, void=True)
-
-    def _last_words(self) -> list[str]:
-        if self._worker is None:
-            return []
-        self._worker.end(0.5)
-        return (self._worker.stderr_tail() or "").splitlines()[-1:]
 
     def close(self) -> None:
         worker, self._worker = self._worker, None
@@ -239,23 +223,21 @@ class Lane:
     def crawl(self, name: str, tool: Instrument, names: Sequence[str], repeat: int) -> Counted:
         """One program in one round, whose crawls share a process. Raises :class:`Lost`."""
         with closing(Crawler(name, tool, repeat + 1, self)) as crawler:
-            found: dict[str, Crawled] = {}
-            lost: list[Lost] = []
+            found, lost = Counted(), None
             for workload in names:
                 try:
-                    found[workload] = crawler.pair(workload, self.pages)
+                    found.crawls[workload] = crawler.pair(workload, self.pages)
                 except Lost as error:
-                    void = error.status == "void"
-                    why = f"{workload}: {error}"
-                    lost.append(Lost(why, void=void, part=Counted(crawls=found)))
+                    why, void = f"{workload}: {error}", error.status == "void"
+                    lost = lost or Lost(why, void=void, part=found)
             if lost:
-                raise lost[0]
-        return Counted(crawls=found)
+                raise lost
+        return found
 
     def serve(self, name: str, tool: Instrument, repeat: int) -> Counted:
-        server = CountedServer(name, tool, repeat + 1, self.slots, self.scratch)
-        few, small = server.count(self.pages * REQUESTS)
-        many, large = server.count(2 * self.pages * REQUESTS)
+        count = partial(serving.count, name, tool, repeat + 1, self.slots, self.scratch)
+        few, small = count(self.pages * REQUESTS)
+        many, large = count(2 * self.pages * REQUESTS)
         return Counted(crawls={SERVE: both(many - few, small, large)})
 
 

@@ -31,49 +31,35 @@ ANSWER_S: Final = 20.0
 """How long a load may take to begin, and then to end, for an instrument that slows nothing."""
 
 
-class CountedServer:
-    """One server with one hash seed under one instrument."""
+def count(
+    name: str, tool: Instrument, seed: int, slots: int, scratch: Path, requests: int
+) -> tuple[int, Counts]:
+    """How many requests there were, which is about ``requests``, and what all of them took.
 
-    def __init__(
-        self, name: str, instrument: Instrument, seed: int, slots: int, scratch: Path
-    ) -> None:
-        self._name, self._instrument, self._seed = name, instrument, seed
-        self._slots, self._scratch = slots, scratch
-
-    def count(self, requests: int) -> tuple[int, Counts]:
-        """How many requests there were, which is about ``requests``, and what all of them took.
-
-        Raises :class:`Lost` when the server failed, or did not serve what was asked for.
-        """
-        for left in self._instrument.files(self._scratch):
-            left.unlink()
-        try:
-            answered = self._serve(requests)
-            return answered, self._instrument.results(self._scratch)
-        except (TimeoutError, ProcessError, WorkerError, ServerError, ValueError) as error:
-            raise Lost(f"{SERVE}: {error}") from None
-
-    def _serve(self, requests: int) -> int:
-        tool = self._instrument
-        extra = {
-            "PYTHONHASHSEED": str(self._seed),
-            # A time, which a tool does not slow: see measure.switch_interval_s.
-            SWITCH_INTERVAL: str(sys.getswitchinterval() * tool.slowness),
-        }
-        python = [*tool.wrap(self._scratch), *OWN_PYTHON]
+    One server with one hash seed under one instrument. Raises :class:`Lost` when it failed, or did
+    not serve what was asked for.
+    """
+    tool.clear(scratch)
+    environment = {
+        "PYTHONHASHSEED": str(seed),
+        # A time, which a tool does not slow: see measure.switch_interval_s.
+        SWITCH_INTERVAL: str(sys.getswitchinterval() * tool.slowness),
+    }
+    python = [*tool.wrap(scratch), *OWN_PYTHON]
+    patience = ANSWER_S * tool.slowness
+    try:
         with (
-            ModelServer(self._name, SITE, SITE_SEED, python, environment=extra) as server,
+            ModelServer(name, SITE, SITE_SEED, python, environment=environment) as server,
             closing(Progress(PLACES)) as progress,
             WorkerProcess("the load", module="bench.sides.loader") as load,
         ):
             server.ready()
-            patience = ANSWER_S * tool.slowness
             load.command(
                 Command(
-                    backend=self._name,
+                    backend=name,
                     prefix=server.prefix,
                     urls=server.urls,
-                    slots=self._slots,
+                    slots=slots,
                     timeout_s=patience,
                     progress=progress.file,
                     load=Load(how="press", awake=False, answers=requests),
@@ -83,6 +69,9 @@ class CountedServer:
             load.go()
             result = load.result(time.monotonic() + patience)
             served = server.finish(by_signal=False)
-        if reason := served_reason(self._name, result, served, server.digest):
-            raise Lost(f"{SERVE}: {reason}", void=True)
-        return result.pages
+        counts = tool.results(scratch)
+    except (TimeoutError, ProcessError, WorkerError, ServerError, ValueError) as error:
+        raise Lost(f"{SERVE}: {error}") from None
+    if reason := served_reason(name, result, served, server.digest):
+        raise Lost(f"{SERVE}: {reason}", void=True)
+    return result.pages, counts

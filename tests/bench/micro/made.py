@@ -12,7 +12,7 @@ from bench.micro import tasks as tasks_study
 from bench.micro.hops import SUBMIT, Call, HopCosts
 from bench.micro.pool import WAYS, Pooled
 from bench.micro.startup import BARE, Start
-from bench.micro.tasks import KINDS, Switched, TasksHeld
+from bench.micro.tasks import KINDS, Switched, TaskSample, TasksHeld
 from bench.study.record import Run, RunRecord, SampleRecord, Study
 from bench.text import MIB
 from tests.bench.synthetic import environment
@@ -70,9 +70,9 @@ def held(name: str, count: int) -> TasksHeld:
     )
 
 
-def tasks(names: Mapping[str, int] = BYTES) -> Run[TasksHeld | Switched]:
+def tasks(names: Mapping[str, int] = BYTES) -> Run[TaskSample]:
     """Two repeats of these kinds, one that is missing, and one number that was refused."""
-    parts: dict[str, list[TasksHeld | Switched]] = {}
+    parts: dict[str, list[TaskSample]] = {}
     for name in names:
         parts[f"{name} switch"] = [Switched(switch_s=us / 1e6) for us in (1, 2, 1.5)]
         for count in KINDS[name].counts:
