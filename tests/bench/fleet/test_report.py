@@ -110,12 +110,14 @@ def test_plain_and_encrypted_connections_stay_apart(tmp_path: Path) -> None:
     ramp = report.ramp(run)
     assert isinstance(ramp, Design)
     assert ramp.alt == (
-        "Two line charts against time. callbacks held 1,000,000 connections after 4.0 s."
+        "Line chart: Connections and memory against time, up to the summit. connections held, "
+        "counted by the servers: callbacks 1M at 4 s. additional memory of the machines, GiB: "
+        "callbacks 0.00391 at 4 s."
     )
     drawn = report.memory(run)
     assert isinstance(drawn, Design)
-    assert "callbacks 6.0 KiB at 1,000,000" in drawn.alt
-    assert "callbacks over TLS 12 KiB at 1,000, 12 KiB at 250,000" in drawn.alt
+    assert "KiB per connection: callbacks 6 at 1M" in drawn.alt
+    assert "callbacks/tls 12 at 1,000, 12 at 250k" in drawn.alt
     report.report(run).write(tmp_path, QUIET)
     assert (tmp_path / "charts" / "fleet-memory.svg").is_file()
 
