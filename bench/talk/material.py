@@ -85,8 +85,10 @@ class Material:
         """Everything that the template may name."""
         head, trials = self.analysis.campaign, self.analysis.records.trials
         beside: dict[str, list[str]] = {}
-        for run in filter(None, (*self.evidence.measured[-1:], self.evidence.tasks)):
-            beside.setdefault(machine(run.head.environment), []).append(run.head.run)
+        heads = [run.head for run in self.evidence.measured[-1:]]
+        heads += [self.evidence.tasks.head] if self.evidence.tasks else []
+        for each in heads:
+            beside.setdefault(machine(each.environment), []).append(each.run)
         return {
             "licence": cite.LICENCE,
             "campaign": f"campaign {head.campaign}, profile {head.profile}; "
@@ -107,7 +109,6 @@ class Material:
             "verdicts": self.verdicts,
             "judged": self.judged,
             "sentences": self.sentences(),
-            "all_stated": ledger.all_stated,
             "stated": ledger.stated,
             "now": ledger.now,
             "POSITIONS": POSITIONS,
