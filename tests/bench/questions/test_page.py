@@ -64,7 +64,7 @@ def without(analysis: Analysis, **update: object) -> Analysis:
 
 
 def test_the_parts_add_up_to_the_whole() -> None:
-    found = page.measured(page.splits(analysed(split())))
+    found = page.measured(analysed(split()))
     assert list(found.values) == list(MODELS)
     for label in MODELS:
         total, *parts = (
@@ -78,17 +78,19 @@ def test_the_parts_add_up_to_the_whole() -> None:
 
 def test_the_parts_are_those_of_the_same_block() -> None:
     """With the medians of all blocks instead, a drifting machine would blur the model."""
-    found = page.measured(page.splits(analysed(split())))
+    found = page.measured(analysed(split()))
     rest = sure(found.spread("threads", f"{page.REST}-throughput-100"))
     model = COSTS["threads"] - SOCKETS - SHARED
     assert (rest.low, rest.high) == pytest.approx((model, model * 1.4))
 
 
 def test_a_stack_has_no_shared_parts() -> None:
-    analysis = analysed(split(stack="threads"))
-    (row,) = (row for row in page.splits(analysis) if row.label == "threads")
-    assert not row.shared
-    assert row.rest[0] == pytest.approx(row.total[0] - row.sockets[0])
+    row = page.measured(analysed(split(stack="threads"))).values["threads"]
+    total, sockets, rest = (
+        row[f"{part}-throughput-100"][0] for part in (page.TOTAL, page.SOCKETS, page.REST)
+    )
+    assert f"{page.SHARED}-throughput-100" not in row
+    assert rest == pytest.approx(total - sockets)
 
 
 def test_a_bar_ends_at_what_was_measured_and_says_what_cannot_be_separated() -> None:
@@ -97,16 +99,15 @@ def test_a_bar_ends_at_what_was_measured_and_says_what_cannot_be_separated() -> 
     controls = analysis.records.controls
     (place,) = (n for n, one in enumerate(controls) if (one.label, one.block) == (BARE, 2))
     controls[place] = in_turns(controls[place], 1.5 * SOCKETS)
-    rows = {row.label: row for row in page.splits(analysis)}
+    parts = page.measured(analysis)
     figure = sure(page.answer(analysis)).figures[0]
     assert isinstance(figure.data, Bars)
     rows_drawn = figure.data.panels[0].rows.items()
     bars = {label: bar for label, (bar,) in rows_drawn if isinstance(bar, Stack)}
-    for label, row in rows.items():
-        assert bars[label].total == pytest.approx(page.middle(row.total))
+    for label, bar in bars.items():
+        assert bar.total == pytest.approx(parts.median(label, f"{page.TOTAL}-throughput-100"))
     assert list(bars["callbacks"].parts) == [page.NOT_SEPARABLE]
-    parts = page.measured([*rows.values()])
-    assert f"{page.REST}-fetch-100" not in parts.values["callbacks"]
+    assert f"{page.REST}-throughput-100" not in parts.values["callbacks"]
     low, high = sure(bars["threads"].interval)
     assert low < bars["threads"].total < high
 
