@@ -14,7 +14,6 @@ from statistics import median
 import matplotlib
 import pytest
 
-from bench.cards import document
 from bench.claims.verdict import Evidence
 from bench.cli import reference
 from bench.launch import RESULTS, ROOT
@@ -22,6 +21,7 @@ from bench.text import block
 from crawlers.registry import about
 from tests.bench import committed
 from tools import carried, rebuild
+from tools.cards import document
 
 MOST_BYTES = 12_000_000
 DRAWN_WITH = "3.11.2"

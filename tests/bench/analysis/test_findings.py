@@ -12,11 +12,12 @@ import pytest
 from bench.analysis.analysis import Analysis
 from bench.questions import answers, page
 from bench.questions.question import Answer, Headline
-from bench.report import findings, readme
+from bench.report import findings
 from bench.show.measured import Measured
 from bench.text import block
 from tests.bench import committed
 from tests.bench.synthetic import across, analysed, campaign
+from tools import quotes
 from tools.rebuild import headline_campaigns
 
 ROOT = Path(__file__).parents[3]
@@ -25,7 +26,7 @@ MOST_WORDS = 3500
 
 
 def test_findings_come_from_the_records() -> None:
-    said = findings.markdown(analysed(campaign(blocks=6, samples=30)))
+    said = quotes.markdown(analysed(campaign(blocks=6, samples=30)))
     assert "An idle connection uses" in said
     assert "Comparing one backend with itself" in said
 
@@ -33,7 +34,7 @@ def test_findings_come_from_the_records() -> None:
 def test_what_one_campaign_found_is_not_in_bold() -> None:
     recent = analysed(campaign(blocks=6, samples=30, workloads=["throughput"]))
     reference = analysed(campaign(blocks=6, samples=30))
-    first, second = findings.headlines([recent], reference).split("From one campaign:")
+    first, second = quotes.headlines([recent], reference).split("From one campaign:")
     names = {
         text: re.findall(r"^- `([^`]+)`: ", text, flags=re.MULTILINE) for text in (first, second)
     }
@@ -57,8 +58,8 @@ def test_a_sentence_over_campaigns_keeps_the_subject_that_most_of_them_chose(
         head = Headline(f"In one trial, {pair} differ", "", quotes=pair.split(" and "))
         return [(page, Answer(Measured({}, {}), head))]
 
-    monkeypatch.setattr(findings, "answers", answered)
-    (said,) = findings.over([recent] * 3).values()
+    monkeypatch.setattr(quotes, "answers", answered)
+    (said,) = quotes.over([recent] * 3).values()
     assert said.startswith("**In one trial, threads and callbacks differ**")
 
 
@@ -70,13 +71,13 @@ def test_a_page_quotes_its_campaign() -> None:
     """Rebuild with: python -m tools.rebuild documents."""
     text = (ROOT / "docs" / "reference" / "interpreters.md").read_text()
     analysis = committed.analysis("interpreters")
-    assert block(text, findings.NAME) == findings.markdown(analysis)
+    assert block(text, quotes.FINDINGS) == quotes.markdown(analysis)
 
 
 def test_the_page_of_findings_quotes_the_published_campaigns() -> None:
     """Rebuild with: python -m tools.rebuild documents."""
     text = (ROOT / "docs" / "findings.md").read_text()
-    assert block(text, findings.HEADLINES) == findings.headlines(
+    assert block(text, quotes.HEADLINES) == quotes.headlines(
         headline_campaigns(), committed.analysis()
     )
     assert len(text.split()) <= MOST_WORDS
@@ -102,13 +103,13 @@ def test_a_page_shows_the_charts_of_its_campaign(page: str, campaign: str, chart
     analysis = committed.analysis(campaign)
     text = (ROOT / page).read_text()
     address = Path(os.path.relpath(folder / "charts", (ROOT / page).parent)).as_posix()
-    shown = readme.markdown(analysis, address, folder / "charts")
-    assert block(text, readme.NAME) == shown
+    shown = quotes.gallery(analysis, address, folder / "charts")
+    assert block(text, quotes.GALLERY) == shown
     assert shown.count("<img ") >= charts
 
 
 def test_what_each_release_changed_is_said_step_by_step() -> None:
-    said = findings.markdown(analysed(across()))
+    said = quotes.markdown(analysed(across()))
     assert "**Processor time per page, 3.13.9 → 3.14.1**: `" in said
     assert "**User memory per connection, 3.11.7 → 3.12.1**: within ±2 %: `" in said
     assert "3.12.1 → 3.13.9" not in said  # another build
@@ -118,6 +119,6 @@ def test_what_each_release_changed_is_said_step_by_step() -> None:
 
 def test_the_gallery_of_a_campaign_across_interpreters_is_its_chart(tmp_path: Path) -> None:
     (tmp_path / "interpreters.svg").touch()
-    shown = readme.markdown(analysed(across()), "charts", tmp_path)
+    shown = quotes.gallery(analysed(across()), "charts", tmp_path)
     assert shown.count("<img ") == 1
     assert 'src="charts/interpreters.svg"' in shown

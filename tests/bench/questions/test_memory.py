@@ -10,7 +10,6 @@ from bench.capacity import model
 from bench.questions import memory
 from bench.questions.question import Answer
 from bench.report import export, findings
-from bench.report.numbers import NotShownError, Numbers
 from bench.schema import AnyRecord, TrialRecord
 from bench.show.figures import Bars, Figure, Lines, Stack
 from bench.show.table import text_of
@@ -19,6 +18,7 @@ from tests.bench.altered import altered, replaced
 from tests.bench.encrypted import ADDED, COUNTS, OPENSSL_KIB, encrypted
 from tests.bench.sure import sure
 from tests.bench.synthetic import KNOWN, MODELS, analysed, campaign, gathered
+from tools.quotes import NotShownError, Numbers
 
 EVERY = (*MODELS, "uvloop", "trio", "aiohttp")
 FULL = analysed(encrypted(backends=EVERY))
