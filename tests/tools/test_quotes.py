@@ -10,12 +10,10 @@ from bench.launch import ROOT
 from bench.questions import serve
 from bench.schema import TrialRecord
 from bench.show.table import MISSING
-from bench.text import block
 from tests.bench import committed
 from tests.bench.costed import costed
-from tests.bench.questions.test_hold import holding
-from tests.bench.synthetic import analysed, campaign
-from tools import quotes
+from tests.bench.questions.campaigns import holding
+from tests.bench.synthetic import analysed
 from tools.quotes import CITES, Lock, NotShownError, Numbers, cited
 
 MOST_WORDS = {"README.md": 700, "docs/which-one.md": 2500}
@@ -84,16 +82,3 @@ def test_a_number_to_cite_says_nothing_about_other_cases(numbers: Numbers) -> No
     assert 3 <= len(cites) <= len(CITES)
     for cite in cites:
         assert re.fullmatch(r"- \*\*.+\*\* \(.+\)\.", cite)
-
-
-def test_the_method_quotes_the_pairs_of_its_campaign() -> None:
-    """Rebuild with: python -m tools.rebuild documents."""
-    made = quotes.doubts(committed.analysis())
-    page = ROOT / "docs" / "notebook" / "method-studies.md"
-    assert block(page.read_text(), quotes.DOUBTS) == made
-
-
-def test_the_pairs_are_told() -> None:
-    text = quotes.doubts(analysed(campaign(workloads=("throughput",), samples=30)))
-    assert "4 independent pairs" in text
-    assert max(map(len, text.splitlines())) <= 100
