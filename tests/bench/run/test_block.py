@@ -46,7 +46,7 @@ from bench.run import judge
 from bench.run.crawling import Crawling
 from bench.run.serving import Serving
 from bench.run.trial import Bench, Trial
-from bench.run.turns import TurnsTaken, TurnTaken
+from bench.run.turns import TurnTaken
 from bench.schema import Shares, TrialRecord, TurnsRecord
 from bench.sides import working
 from bench.sides.servers import Server, ServerError
@@ -320,9 +320,9 @@ def test_a_crawl_that_ended_in_its_turn_counts_up_to_the_same_place(
         for place, shares in enumerate([(0.4, 0.9), (0.3, 0.5)])
         for number, reached in enumerate(shares)
     ]
-    leveled, until = running.evenly(TurnsTaken(["ended", "slow"], taken), [ended, slow])
+    leveled, until = running.evenly(taken, [ended, slow])
     assert until == 0.5
-    assert [turn.counted for turn in leveled.taken if turn.taker == 0].count(True) == counted
+    assert [turn.counted for turn in leveled if turn.taker == 0].count(True) == counted
 
 
 def test_moments_are_given_to_the_turn_they_lie_in() -> None:
