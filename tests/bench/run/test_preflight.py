@@ -23,7 +23,7 @@ from tests.bench import synthetic
 from tests.bench.sure import sure
 
 KNOWN = [Backend(name, "", 0, "", "") for name in (*MODELS, "uvloop", "trio", "aiohttp")]
-QUICK = plan.select("quick", [backend.name for backend in KNOWN])
+QUICK = plan.select(profile("quick"), [backend.name for backend in KNOWN])
 
 
 def console() -> Console:
@@ -83,8 +83,9 @@ def test_your_budget_takes_the_place_of_the_profile_s(
     chosen_s: float | None, wanted_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(preflight, "slowness", lambda: 1.5)
-    record, _ = runner.begin(runner.Options(budget_s=chosen_s, seed=1), KNOWN, console())
-    budget = sure(record.budget)
+    monkeypatch.setattr(runner, "look_up", lambda *_: KNOWN)
+    earlier, _, _ = runner.begin(runner.Options(budget_s=chosen_s, seed=1), console())
+    budget = sure(earlier.campaign.budget)
     assert budget.budget_s == wanted_s
     assert budget.expected_s < budget.planned_s
 
