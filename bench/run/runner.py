@@ -26,7 +26,7 @@ from bench.plan.profiles import Profile
 from bench.run import judge, preflight
 from bench.run.campaign import INTERRUPTED, Campaign
 from bench.schema import CampaignRecord, EndRecord, ResumeRecord
-from bench.store import Log, Records, StoreError
+from bench.store import Log, Records
 from bench.terminal import Phases, Terminal
 from bench.text import minutes, now, plural
 from crawlers.backend import Backend
@@ -76,7 +76,8 @@ def run(options: Options, console: Console) -> Finished:
     with ExitStack() as stack:
         if options.resume is None:
             earlier, todo, known = begin(options, console)
-            log = stack.enter_context(create(options.results / earlier.campaign.campaign))
+            file = options.results / earlier.campaign.campaign / store.FILE_NAME
+            log = stack.enter_context(Log(file, create=True))
             log.append(earlier.campaign)
             pythons = options.interpreters
         else:
@@ -135,7 +136,8 @@ def begin(options: Options, console: Console) -> tuple[Records, Plan, list[Backe
 def choose(options: Options) -> tuple[Profile, list[Backend], list[str], list[PlannedPoint]]:
     """The profile, the backends it needs, their names, and its points before any block is cut."""
     profile = profiles.profile(options.profile, options.only)
-    known = look_up(options.backends or profile.backends, options.interpreters)
+    pythons = [found.command for found in options.interpreters]
+    known = backends.look_up(options.backends or profile.backends, *pythons)
     names = backends.choose(known, options.backends, profile.backends)
     if options.interpreters:
         names = on_each(names, [found.name for found in options.interpreters])
@@ -159,7 +161,7 @@ def resumed(
     names = list(dict.fromkeys(Label.parse(name).name for name in record.backends))
     if record.interpreters:
         pythons = interpreters.again(record.interpreters, pythons or interpreters.find()[0])
-    known = look_up(names, pythons)
+    known = backends.look_up(names, *(found.command for found in pythons))
     backends.choose(known, names)
     todo = plan.rebuild(record)
     note_resumption(log, earlier, console)
@@ -193,20 +195,6 @@ def sharing(known: Iterable[Backend]) -> set[str]:
     """The backends that have to share the server's processor on this machine."""
     shared = cpu.split_cores().unpinned().shared
     return {backend.name for backend in known if backend.several_threads and shared}
-
-
-def look_up(names: Sequence[str] | None, pythons: Sequence[FoundInterpreter]) -> list[Backend]:
-    """The backends as the campaign's interpreters have them: one must run on all of them."""
-    found = [backends.look_up(names, each.command) for each in pythons] or [backends.look_up(names)]
-    return [next((b for b in same if b.missing), same[0]) for same in zip(*found, strict=True)]
-
-
-def create(folder: Path) -> Log:
-    try:
-        folder.mkdir(parents=True)
-    except OSError as error:
-        raise StoreError(f"{folder}: {error.strerror}") from None
-    return Log(folder / store.FILE_NAME, create=True)
 
 
 def reopen(folder: Path) -> Records:

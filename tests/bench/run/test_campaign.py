@@ -248,12 +248,12 @@ def test_a_campaign_is_locked_before_it_is_read(
     class Stop(Exception):
         """Ends the run."""
 
-    def look_up(names: Sequence[str] | None, pythons: object) -> list[Backend]:
+    def look_up(names: Sequence[str] | None, *pythons: object) -> list[Backend]:
         with pytest.raises(StoreError, match="another run is writing to this campaign"):
             Log(interrupted / store.FILE_NAME, create=False)
         raise Stop
 
-    monkeypatch.setattr(runner, "look_up", look_up)
+    monkeypatch.setattr("bench.plan.backends.look_up", look_up)
     with pytest.raises(Stop):
         runner.run(Options(resume=interrupted), Terminal(io.StringIO()))
 

@@ -83,7 +83,7 @@ def test_your_budget_takes_the_place_of_the_profile_s(
     chosen_s: float | None, wanted_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(preflight, "slowness", lambda: 1.5)
-    monkeypatch.setattr(runner, "look_up", lambda *_: KNOWN)
+    monkeypatch.setattr("bench.plan.backends.look_up", lambda *_: KNOWN)
     earlier, _, _ = runner.begin(runner.Options(budget_s=chosen_s, seed=1), console())
     budget = sure(earlier.campaign.budget)
     assert budget.budget_s == wanted_s
