@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
 from bench.arrivals import WORK_EVERY
-from bench.conditions.condition import Condition, Params
+from bench.conditions.condition import Condition, Fields, Params
 from bench.machine.cpu import Pinning
 from bench.schema import LoadReport, Quantiles
 from bench.sides.loads import How
@@ -59,18 +58,20 @@ class UnderLoad(Condition):
         with sides.measuring_memory():
             yield
 
-    def seen(self, sides: Sides, rate: float) -> dict[str, Any]:
+    def seen(self, sides: Sides, rate: float) -> Fields:
         loaded = sides.result.loaded if sides.result else None
         report = LoadReport(
             connections_opened=loaded.connections if loaded else None,
             working=quantiles(sides, "working"),
             alone=quantiles(sides, "alone"),
         )
-        fields: dict[str, Any] = {"memory": sides.parts.get("memory"), "loaded": report}
-        if others := sides.latency("others"):
-            fields["response_time"], fields["offered_per_s"] = others, self.per_s
-            fields["late_starts"] = sides.result.late if sides.result else None
-        return fields
+        fields: Fields = {"memory": sides.parts.get("memory"), "loaded": report}
+        others = sides.latency("others")
+        if others is None:
+            return fields
+        late = sides.result.late if sides.result else None
+        kept = {"response_time": others, "offered_per_s": self.per_s, "late_starts": late}
+        return {**fields, **kept}
 
 
 def quantiles(sides: Sides, name: str) -> Quantiles | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from typing import Any, Final
+from typing import Final
 
-from bench.conditions.condition import Condition
+from bench.conditions.condition import Condition, Fields
 from bench.controls import FAMILY, REPEATS
 from bench.plan.workloads import SITE_SEED, Point
 from bench.run.judge import limiter, slot_bound, void_reason
@@ -114,7 +114,7 @@ class Crawling(Sides):
         self.server_cpu = self._used()
         self.ledger = self.server.ledger()
 
-    def reason(self, parts: Mapping[str, Any]) -> str | None:
+    def reason(self, parts: Fields) -> str | None:
         """Why the trial does not count, or None when it does."""
         trial, result, ledger = self._trial, self.result, self.ledger
         assert result is not None
@@ -131,7 +131,7 @@ class Crawling(Sides):
             parts=parts,
         )
 
-    def strain(self, rate: float, fields: Mapping[str, Any]) -> dict[str, Any]:
+    def strain(self, rate: float, fields: Fields) -> Fields:
         """How busy both sides were, and what limited the trial."""
         trial, result, turns = self._trial, self.result, self._trial.turns
         assert result is not None

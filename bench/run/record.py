@@ -152,7 +152,7 @@ def measured(trial: Trial, sides: Crawling | Serving, result: Result) -> dict[st
         fields["service_time"] = encode_latency(inside) if len(inside) else None
     for one in trial.conditions:
         fields |= one.seen(sides, rate or 0.0)
-    return fields | sides.strain(rate or 0.0, fields)
+    return {**fields, **sides.strain(rate or 0.0, fields)}
 
 
 def paced(trial: Trial, sides: Crawling | Serving, result: Result) -> float | None:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
+from bench.conditions.condition import Fields
 from bench.machine import memory
 from bench.plan.workloads import SITE_SEED
 from bench.run.judge import BUSY
@@ -94,14 +95,14 @@ class Serving(Sides):
         self._faults = self._model.page_faults() - self._faults
         self._served = self._model.finish()
 
-    def reason(self, parts: Mapping[str, Any]) -> str | None:
+    def reason(self, parts: Fields) -> str | None:
         """Why the trial does not count, or None when it does."""
         assert self.result is not None
         assert self._served is not None
         name = self._trial.turn.label.name
         return served_reason(name, self.result, self._served, self.server.digest)
 
-    def strain(self, rate: float, fields: Mapping[str, Any]) -> dict[str, Any]:
+    def strain(self, rate: float, fields: Fields) -> Fields:
         """How busy the server was, and whether that limited the trial."""
         turns = self._trial.turns
         # A server that waits for its processor is not idle: other programs are running there.
