@@ -10,8 +10,7 @@ from bench.arrivals import WORK_EVERY
 from bench.conditions.condition import Condition, Fields, Params
 from bench.machine.cpu import Pinning
 from bench.schema import LoadReport, Quantiles
-from bench.sides.loads import How
-from bench.sides.protocol import Command, Load
+from bench.sides.protocol import Command, How, Load
 from bench.sides.sides import Sides
 
 
