@@ -129,8 +129,13 @@ def version(program: str) -> str | None:
     return f"{program} {found.group()}" if found else program
 
 
-def missing(program: str) -> str:
-    return f"{program} is not installed; install it with: apt-get install {program}"
+def checked(program: str, words: Sequence[str], cannot: str) -> tuple[str, str | None]:
+    """A program and its version, and why it is of no use, if it is not: see :func:`fault`."""
+    tool = version(program)
+    if tool is None:
+        return "", f"{program} is not installed; install it with: apt-get install {program}"
+    why = fault(words, cannot)
+    return tool, f"{tool} {why}" if why else None
 
 
 def prefixed() -> list[str]:
@@ -151,11 +156,8 @@ PROBE = (sys.executable, "-S", "-c", "")
 def cachegrind() -> Instrument:
     options = ("--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null")
     words = [*prefixed(), "valgrind", "--trace-children=yes", *options]
-    tool, reason = version("valgrind"), None
-    if tool is None:
-        reason = missing("valgrind")
-    elif why := fault([*words, *PROBE], "cannot run this interpreter; try a newer one"):
-        reason = f"{tool} {why}"
+    cannot = "cannot run this interpreter; try a newer one"
+    tool, reason = checked("valgrind", [*words, *PROBE], cannot)
     where = "" if "setarch" in words else ", random addresses"
     return Instrument(
         "instructions",
@@ -168,18 +170,12 @@ def cachegrind() -> Instrument:
 
 
 def strace() -> Instrument:
-    tool, reason = version("strace"), None
     words = [*prefixed(), "strace", "-ff", "-qq", "-s", "0", "-e", "signal=none"]
-    if tool is None:
-        reason = missing("strace")
-    elif why := fault(
-        [*words, "-o", "/dev/null", "true"],
-        "may not trace here (ptrace is forbidden, as in many containers)",
-    ):
-        reason = f"{tool} {why}"
+    cannot = "may not trace here (ptrace is forbidden, as in many containers)"
+    tool, reason = checked("strace", [*words, "-o", "/dev/null", "true"], cannot)
     return Instrument(
         "system calls",
-        tool or "",
+        tool,
         lambda out: [*words, "-o", str(out / OUTPUT)],
         read_system_calls,
         slowness=40,

@@ -42,7 +42,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bench.machine import cpu, procfs
+from bench.machine import cpu, host
 from bench.plan.sizes import LONG_TURN_SLOTS, TURN_S
 from bench.sides.process import interruptible
 
@@ -257,16 +257,6 @@ def undisturbed() -> Iterator[None]:
             gc.enable()
 
 
-def steal_s(processors: Sequence[int]) -> float | None:
-    """Seconds stolen from these processors since boot (10 ms ticks); None where unknown."""
-    # Not by psutil, which does not say which processors are offline.
-    rows = {row[0]: row for row in map(str.split, (procfs.read("proc/stat") or "").splitlines())}
-    found = [rows.get(f"cpu{number}", []) for number in processors]
-    if not found or any(len(row) < 9 for row in found):
-        return None
-    return sum(int(row[8]) for row in found) / os.sysconf("SC_CLK_TCK")
-
-
 def take_turns(
     takers: Sequence[Taker],
     rng: random.Random,
@@ -330,7 +320,7 @@ def take_turn(taker: Taker, index: int, number: int) -> TurnTaken:
     up to 4 ms ago with one thread, microseconds ago with many. So a worker with many is read
     while it runs, after all its threads have resumed and before they stop.
     """
-    worker, stolen, waited = taker.worker, steal_s(taker.processors), taker.worker.wait_s()
+    worker, stolen, waited = taker.worker, host.steal(taker.processors), taker.worker.wait_s()
     many = worker.many and number != FILLING
     before = first = _reading(taker)
     try:
@@ -362,7 +352,7 @@ def take_turn(taker: Taker, index: int, number: int) -> TurnTaken:
     after = replace(_reading(taker), at=stopped_at)
     if not many:
         last = after
-    stolen_after, waited_after = steal_s(taker.processors), worker.wait_s()
+    stolen_after, waited_after = host.steal(taker.processors), worker.wait_s()
     spent = last.cpu_s - first.cpu_s
     return TurnTaken(
         taker=index,
