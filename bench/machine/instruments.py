@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.launch import environment
+from bench.launch import output
 
 Counts = Mapping[str, int]
 """What one crawl took in total: names of costs -> numbers."""
@@ -92,26 +92,13 @@ def read_system_calls(texts: Iterable[str]) -> Counts:
 # --- which programs are here -------------------------------------------------------------
 
 
-def run(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """A program that has ended. Raises OSError without one, and TimeoutExpired for a slow one."""
-    return subprocess.run(
-        words,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        errors="replace",
-        timeout=PROBE_S,
-        env=environment(),
-    )
-
-
 def fault(words: Sequence[str], cannot: str) -> str | None:
     """Why a tool is of no use, with what it ``cannot`` do; None if it works.
 
     A slow machine is not the tool's fault, and another version would not help.
     """
     try:
-        return cannot if run(words).returncode else None
+        return cannot if output(words, PROBE_S).returncode else None
     except subprocess.TimeoutExpired:
         return f"did not answer in {PROBE_S:g} s: this machine is overloaded; try again later"
     except OSError as error:
@@ -122,7 +109,7 @@ def version(program: str) -> str | None:
     if shutil.which(program) is None:
         return None
     try:
-        said = run([program, "--version"]).stdout
+        said = output([program, "--version"], PROBE_S).stdout
     except (OSError, subprocess.SubprocessError):
         said = ""
     found = re.search(r"\d+(?:\.\d+)+", said)

@@ -14,6 +14,7 @@ import subprocess
 import time
 from functools import cache
 
+from bench.launch import output
 from bench.machine import cpu
 from bench.schema import CeilingRecord
 from bench.sides.process import interruptible, spawn, without_folders
@@ -35,10 +36,10 @@ def wrk_version() -> str | None:
         return None
     # wrk prints its version only with its usage, and exits with 1.
     try:
-        usage = subprocess.run(["wrk", "-v"], capture_output=True, timeout=10)
+        usage = output(["wrk", "-v"], 10)
     except (OSError, subprocess.TimeoutExpired):
         return "wrk"
-    text = (usage.stdout + usage.stderr).decode(errors="replace")
+    text = usage.stdout + usage.stderr
     match = re.search(r"wrk (?:debian/)?(\d[\w.]{0,20})", text, re.ASCII)
     return f"wrk {match.group(1)}" if match else "wrk"
 
@@ -112,11 +113,11 @@ def ask(server: Server, cores: list[int], connections: int) -> dict[str, float |
             raise CeilingError("it did not end in time") from None
         raise
     wall = time.monotonic() - began
-    output = raw.decode(errors="replace")
+    said = raw.decode(errors="replace")
     if client.returncode:
-        raise CeilingError(f"it failed: {tail(output)}")
+        raise CeilingError(f"it failed: {tail(said)}")
     client_s = children_s() - children_before
-    rate, errors = parse_wrk(output)
+    rate, errors = parse_wrk(said)
     return {
         "requests_per_s": rate,
         "server_cpu_share": min(1.0, (sum(server.cpu()) - server_before) / wall),

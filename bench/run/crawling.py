@@ -31,7 +31,7 @@ class Crawling(Sides):
         """Start a worker, and a server unless there is one; neither is waited for."""
         bench, pinning = trial.bench, trial.pinning
         self._trial, self._own, self._holds = trial, server is None, False
-        self._before = (0.0, 0.0, 0.0)
+        self._before, self._served = (0.0, 0.0, 0.0), 0
         if server is None:
             cores, under = bench.pinning.server, trial.conditions
             server = stack.enter_context(start_server(trial.point, under, cores, wait=False))
@@ -70,8 +70,7 @@ class Crawling(Sides):
             self.count = self.progress.count
         if not all(one.counted for one in point.varied):
             # For all labels: one way of counting for what is compared.
-            ledger = LedgerCount(server)
-            self.count, self.look = ledger.count, ledger.look
+            self.count, self.look = lambda: self._served, self._look
         command = Command(
             backend=trial.turn.label.name,
             prefix=server.prefix,
@@ -184,6 +183,17 @@ class Crawling(Sides):
             self.server.release()
         self._holds = False
 
+    def _look(self) -> None:
+        """Count exchanges at the server, where the cost of counting in the worker is measured.
+
+        After a turn the server has answered what was still asked, so the number is ahead of the
+        worker's by the requests in flight: as many after each turn, one or none for each slot.
+        """
+        try:
+            self._served = self.server.served()
+        except ServerError:
+            raise GroupEndedError from None
+
 
 def start_server(
     point: Point, conditions: Sequence[Condition], cores: list[int], *, wait: bool
@@ -197,23 +207,3 @@ def start_server(
 
 def share_of(rate: float, most: float | None) -> float | None:
     return rate / most if most else None
-
-
-class LedgerCount:
-    """Exchanges counted at the server, where the cost of counting in the worker is measured.
-
-    After a turn the server has answered what was still asked, so the number is ahead of the
-    worker's by the requests in flight: as many after each turn, one or none for each slot.
-    """
-
-    def __init__(self, server: Server) -> None:
-        self._server, self._served = server, 0
-
-    def count(self) -> int:
-        return self._served
-
-    def look(self) -> None:
-        try:
-            self._served = self._server.served()
-        except ServerError:
-            raise GroupEndedError from None
