@@ -49,8 +49,6 @@ from bench.turnlog import FEWEST_ROUNDS
 
 FAILURES: Final = (ProcessError, WorkerError, ServerError)
 LAST_WORDS_S: Final = 0.5
-SAMPLE_S: Final = 0.25
-"""Between looks at the number of threads of a whole trial."""
 
 TURNS_DEADLINE_S: Final = 120.0
 """The longest that the turns of one block may take, whatever is still alive."""
@@ -224,7 +222,7 @@ def alone(member: Member) -> None:
             sides.begin()
             sides.deadline = time.monotonic() + trial.deadline_s
             sides.worker.go()
-        sides.result = sides.worker.result(sides.deadline, SAMPLE_S, sample)
+        sides.result = sides.worker.result(sides.deadline, sample)
         sample()
         for one in trial.conditions:
             one.ended(sides)

@@ -263,7 +263,6 @@ def take_turns(
     *,
     deadline: float = float("inf"),
     rounds: int = 0,
-    after_round: Callable[[int], None] | None = None,
 ) -> list[TurnTaken]:
     """Let the takers take turns until the first of them runs out of work; in the order taken.
 
@@ -301,8 +300,6 @@ def take_turns(
             counted = whole and busy_before and all(takers[i].busy for i in here)
             result += [replace(turn, counted=counted) for turn in taken]
             number += 1
-            if after_round is not None:
-                after_round(number)
             if number == rounds or any(
                 t.count() > t.total - 2 * t.slots for t in takers if t.lost is None
             ):

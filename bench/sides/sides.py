@@ -116,8 +116,7 @@ class Sides(ABC):
         return np.fromfile(file, np.float64, count) if count else np.array([])
 
     def latency(self, name: str) -> Latency | None:
-        times = self.seconds(name)
-        return encoded(times)
+        return encoded(self.seconds(name))
 
 
 def encoded(times: npt.NDArray[np.float64]) -> Latency | None:

@@ -63,7 +63,11 @@ TURNED = workloads.throughput(10, 6000, ONE)
 LABELS = ("callbacks", "callbacks#2", "threads")
 HOLDING = small.point("list:40:512", 40, conditions=(Filling(), HELD))
 WORKING = small.point(
-    "list:60:512", 8, conditions=(Scheduled(per_s=400), WithWork(ms=1)), id="mixed-1"
+    "list:60:512",
+    8,
+    conditions=(Scheduled(per_s=400), WithWork(ms=1)),
+    workload="mixed",
+    setting="1",
 )
 SERVING = serve(10, 6, ONE)
 
@@ -131,7 +135,7 @@ def test_a_directory_of_html_is_crawled_and_verified(shared: Bench, tmp_path: Pa
     (tmp_path / "sub").mkdir()
     (tmp_path / "index.html").write_text('<a href="sub/">in</a> <a href="gone.html">404</a>')
     (tmp_path / "sub" / "index.html").write_text('<a href="../index.html#top">out</a>')
-    where = small.point(f"dir:{tmp_path}", 2, id="real-2", workload="real", site_name="dir:here")
+    where = small.point(f"dir:{tmp_path}", 2, workload="real", site_name="dir:here")
     record = counts(small.trial(shared, where, "callbacks"))
     assert record.statuses == {"200": 3, "404": 1}
     assert record.params["site"] == "dir:here"

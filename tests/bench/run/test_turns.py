@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from mmap import mmap
 from pathlib import Path
+from unittest import mock
 
 import psutil
 import pytest
@@ -256,13 +257,12 @@ def test_rounds_in_which_a_slot_may_be_idle_do_not_count(made: list[Taker]) -> N
 
 
 def test_an_interrupt_or_a_deadline_ends_the_turns_with_everything_stopped(
-    made: list[Taker],
+    made: list[Taker], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt(done: int) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        take_turns(made, random.Random(1), after_round=interrupt)
+    with monkeypatch.context() as patch:
+        patch.setattr(turns, "interruptible", mock.Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            take_turns(made, random.Random(1))
     assert all(taker.worker.stopped and taker.server.stopped for taker in made)
     assert not take_turns(made, random.Random(1), deadline=0.0)
 
