@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 import secrets
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from rich.console import Console
 
-from bench.controls import CONTROLS
 from bench.machine import doctor, host, procfs
 from bench.machine.doctor import Needs
 from bench.plan import budget
@@ -32,7 +31,7 @@ USUAL_PROBE_S, PROBES = 0.0085, 9
 
 
 def refusals(
-    todo: Plan, known: Sequence[Backend], folder: Path, console: Console
+    todo: Plan, known: Mapping[str, Backend], folder: Path, console: Console
 ) -> dict[tuple[str, Label], str]:
     """Examine the machine; maps (point, label) pairs that its limits forbid to the reasons."""
     doctor.raise_descriptor_limit()
@@ -43,12 +42,11 @@ def refusals(
             text = f"{result.level}: {result.check}: {result.found}: {result.effect}"
             fix = f" ({result.fix})" if result.fix else ""
             console.print(text + fix)
-    by_name = CONTROLS | {backend.name: backend for backend in known}
     refused = {}
     for entry in todo.entries:
         point = entry.point
         for label in entry.labels:
-            backend = of_role(point, label, by_name)
+            backend = of_role(point, label, known)
             threads = point.slots if backend.family == THREADED else 0
             reason = unable(backend, point) or doctor.refuse(
                 Needs(point.slots, threads, folder=folder, **over_tls(point, label))

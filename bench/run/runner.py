@@ -87,14 +87,15 @@ def run(options: Options, console: Console) -> Finished:
         if pythons:
             on = [python.name for python in pythons]
             known = [replace(b, name=name) for b in known for name in on_each([b.name], on)]
+        by_name = CONTROLS | {backend.name: backend for backend in known}
         folder = log.path.parent
         campaign = Campaign(
             earlier=earlier,
             plan=todo,
             store=log,
             display=Phases(console),
-            backends=CONTROLS | {backend.name: backend for backend in known},
-            refusals=preflight.refusals(todo, known, folder, console),
+            backends=by_name,
+            refusals=preflight.refusals(todo, by_name, folder, console),
             deadline_s=options.deadline_s,
             pythons={"": OWN_PYTHON} | {found.name: found.command for found in pythons},
         )
@@ -168,17 +169,18 @@ def resumed(
     return earlier, todo, known, pythons
 
 
-def dry_run(options: Options, console: Console) -> tuple[str, Sequence[PlannedPoint]]:
-    """Print what would be measured and how long that takes, and start nothing.
-
-    Returns the profile's name and the points. Raises what :func:`run` raises for such options.
-    """
+def planned(options: Options) -> tuple[str, Sequence[PlannedPoint]]:
+    """A profile's name and the points of a campaign; raises what :func:`run` raises for such."""
     if options.resume is None:
         profile, _, _, entries = choose(options)
-        name = profile.name
-    else:
-        record = store.load(options.resume).campaign
-        name, entries = record.profile, list(plan.rebuild(record).entries)
+        return profile.name, entries
+    record = store.load(options.resume).campaign
+    return record.profile, plan.rebuild(record).entries
+
+
+def dry_run(options: Options, console: Console) -> tuple[str, Sequence[PlannedPoint]]:
+    """Print what would be measured and how long that takes, and start nothing."""
+    name, entries = planned(options)
     for entry in entries:
         trials = plural(sum(entry.labels.values()), "trial")
         labels = ", ".join(map(str, entry.labels))

@@ -97,18 +97,18 @@ def test_connections_over_tls_are_refused_beforehand_with_both_numbers(
     monkeypatch.setattr("bench.machine.doctor.available_bytes", lambda: 3 << 30)
     point = workloads.tls_c10k(10_000, Participants(1))
     todo = plan.make([PlannedPoint(point, {Label("async_await"): 1, Label("uvloop"): 1})], seed=1)
-    refused = preflight.refusals(todo, KNOWN, Path(), console())
+    known = {backend.name: backend for backend in KNOWN}
+    refused = preflight.refusals(todo, known, Path(), console())
     assert list(refused) == [(point.id, Label("async_await"))]
     reason = refused[point.id, Label("async_await")]
     assert "3.1 GiB of the client and 625 MiB of the server for TLS" in reason
 
 
 def test_a_backend_without_https_is_refused_in_every_mode_with_its_reason() -> None:
-    known = [Backend("threads", "", 0, "", "", no_https="sockets alone"), *KNOWN]
+    known = {"threads": Backend("threads", "", 0, "", "", no_https="sockets alone")}
     point = workloads.tls_fetch(10, 100, Participants(1))
     todo = plan.make([PlannedPoint(point, plan.labels_of(point, ["threads"]))], seed=1)
-    by_name = {backend.name: backend for backend in reversed(known)}
-    refused = preflight.refusals(todo, list(by_name.values()), Path(), console())
+    refused = preflight.refusals(todo, known, Path(), console())
     assert {str(label) for _, label in refused} == {"threads/plain", "threads/tls"}
     assert set(refused.values()) == {"threads has no HTTPS: sockets alone"}
 
