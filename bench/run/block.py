@@ -215,7 +215,8 @@ def alone(member: Member) -> None:
     def sample() -> None:
         sides.threads = max(sides.threads, threads(sides.tested.pid))
 
-    with member.losing(trial.deadline_s), sides.released():
+    with member.losing(trial.deadline_s), ExitStack() as ending:
+        ending.callback(sides.release)  # whatever happens, nothing is held in the end
         with ExitStack() as around:
             for one in trial.conditions:
                 around.enter_context(one.around(sides))

@@ -15,7 +15,7 @@ from bench.run.turns import GroupEndedError
 from bench.schema import Shares
 from bench.sides.process import WorkerProcess
 from bench.sides.progress import Progress
-from bench.sides.protocol import Command
+from bench.sides.protocol import Command, Result
 from bench.sides.servers import Server, ServerError, authorities
 from bench.sides.sides import Sides
 
@@ -113,10 +113,9 @@ class Crawling(Sides):
         self.server_cpu = self._used()
         self.ledger = self.server.ledger()
 
-    def reason(self, parts: Fields) -> str | None:
+    def reason(self, result: Result, parts: Fields) -> str | None:
         """Why the trial does not count, or None when it does."""
-        trial, result, ledger = self._trial, self.result, self.ledger
-        assert result is not None
+        trial, ledger = self._trial, self.ledger
         assert ledger is not None
         control = trial.backend.name if trial.backend.family == FAMILY else None
         return void_reason(
@@ -130,16 +129,13 @@ class Crawling(Sides):
             parts=parts,
         )
 
-    def strain(self, rate: float, fields: Fields) -> Fields:
+    def strain(self, result: Result, rate: float, fields: Fields) -> Fields:
         """How busy both sides were, and what limited the trial."""
-        trial, result, turns = self._trial, self.result, self._trial.turns
-        assert result is not None
-        client_s, server_s, wall_s = (
-            result.user_s + result.system_s,
-            sum(self.server_cpu),
-            result.call_s,
-        )
-        if turns is not None:  # its own clocks ran on while it was stopped
+        trial, turns = self._trial, self._trial.turns
+        if turns is None:
+            client_s, wall_s = result.user_s + result.system_s, result.call_s
+            server_s = sum(self.server_cpu)
+        else:  # its own clocks ran on while it was stopped
             client_s, server_s, wall_s = turns.cpu_s, turns.server_cpu_s, turns.wall_s
         client = client_s / wall_s if wall_s else 0.0
         # A server that polls is always busy; what counts is its work.
@@ -161,11 +157,6 @@ class Crawling(Sides):
             "page_faults": result.page_faults,
             "server_polls": trial.server_polls,
         }
-
-    @property
-    def pinned(self) -> dict[str, list[int] | None]:
-        pinning = self._trial.pinning
-        return {"client": pinning.client or None, "server": pinning.server or None}
 
     @property
     def mechanism(self) -> Mapping[str, str | int]:

@@ -21,7 +21,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import IO, Self, TypeVar
 
 from bench.launch import HASH_SEED, OWN_PYTHON, ROOT, environment
@@ -272,12 +272,7 @@ class Child:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self.close(0.0 if error is not None else GRACE_S)
 
 

@@ -87,14 +87,6 @@ class Sides(ABC):
         self.threads = threads(self.tested.pid)
 
     @contextmanager
-    def released(self) -> Iterator[None]:
-        """Whatever happens, nothing is held in the end."""
-        try:
-            yield
-        finally:
-            self.release()
-
-    @contextmanager
     def measuring_memory(self) -> Iterator[None]:
         """Read the memory before the first connection, and when all are held."""
         reader = memory.Reader(self.tested.pid, self.other.pid)
