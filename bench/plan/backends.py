@@ -115,7 +115,11 @@ def as_server(name: str) -> Backend:
     """A server under test, described like a backend."""
     one = SERVERS[name]
     return Backend(
-        *(name, one.family, -1, one.summary, one.changes),
+        name=name,
+        family=one.family,
+        rung=-1,
+        summary=one.summary,
+        changes=one.changes,
         extra=one.extra,
         no_https=None if one.tls else "as a server it speaks none",
         several_threads=one.several_threads,

@@ -8,6 +8,7 @@ import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Final
 
 from rich.console import Console
 
@@ -17,11 +18,11 @@ from bench.plan import budget
 from bench.plan.backends import of_role
 from bench.plan.labels import Label
 from bench.plan.plan import Plan, PlannedPoint
-from bench.plan.tls import SERVER_KIB, client_kib
 from bench.plan.workloads import Point
 from bench.schema import Budget
 from bench.text import KIB, minutes
 from crawlers.backend import Backend
+from crawlers.catalogue import OURS
 
 THREADED = "threads"
 """The family that starts a thread for each slot."""
@@ -63,6 +64,34 @@ def unable(backend: Backend, point: Point) -> str | None:
     if not point.held or backend.most is None or backend.most >= point.slots:
         return None
     return f"{backend.name} holds at most {backend.most} connections at once ({backend.changes})"
+
+
+# --- what a connection over TLS may need -------------------------------------------------
+
+SERVER_KIB: Final = 64
+"""KiB of the server's memory for one connection over TLS; uvloop's streams take 50."""
+
+CLIENT_KIB: Final = 64
+"""KiB of most clients for one connection over TLS, with some to spare."""
+
+ASYNCIO_KIB: Final = 320
+"""KiB of asyncio's: its SSLProtocol has a receive buffer of 256 KiB and touches all of it."""
+
+
+def on_asyncio(name: str) -> bool:
+    """Whether a backend may have asyncio's buffer: it changes something else, on some rung below.
+
+    It decides only on what is refused beforehand.
+    """
+    backend = OURS.get(name)
+    if backend is None or "own_tls" in backend.tags:
+        return False
+    return "asyncio_tls" in backend.tags or on_asyncio(backend.against or "")
+
+
+def client_kib(name: str) -> int:
+    """KiB that a backend's process may need for one connection over TLS."""
+    return ASYNCIO_KIB if on_asyncio(name) else CLIENT_KIB
 
 
 def over_tls(point: Point, label: Label) -> dict[str, int]:

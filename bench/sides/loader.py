@@ -109,9 +109,8 @@ class Loader:
                 self.pages.append((request, body))
                 rows[self.command.prefix + path] = PageResult(200, len(body), crc32(body))
         self.sums = [crc32(body) for _, body in self.pages]
-        return CrawlReport(
-            *("", f"{self.command.prefix}/p/0", 1, 0.0, None, rows, {}), prefix=self.command.prefix
-        ).digest
+        prefix = self.command.prefix
+        return CrawlReport("", f"{prefix}/p/0", 1, 0.0, None, rows, {}, prefix=prefix).digest
 
     def connect(self, slow: bool = False) -> socket.socket:
         sock = socket.socket()
