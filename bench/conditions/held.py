@@ -81,3 +81,4 @@ class Held(Condition):
 
 
 HELD = Held()
+HELD_AWAKE = Held(sleeps=False)

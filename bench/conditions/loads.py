@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bench.arrivals import WORK_EVERY
@@ -25,7 +24,7 @@ class UnderLoad(Condition):
         return {
             "role": "server",
             **({"rate": self.per_s} if self.per_s else {}),
-            **({"connections": slots} if self.memory else {}),
+            **({"connections": slots} if self.fills else {}),
             **({"work_ms": self.work_ms} if self.work_ms else {}),
         }
 
@@ -44,18 +43,10 @@ class UnderLoad(Condition):
         return replace(command, load=load)
 
     def wide(self, wide: bool, name: str) -> bool:
-        return wide and not self.memory
+        return wide and not self.fills
 
     def place(self, pinning: Pinning) -> Pinning:
         return pinning.spread("apart")
-
-    @contextmanager
-    def around(self, sides: Sides) -> Iterator[None]:
-        if not self.memory:
-            yield
-            return
-        with sides.measuring_memory():
-            yield
 
     def seen(self, sides: Sides, rate: float) -> Fields:
         loaded = sides.result.loaded if sides.result else None
@@ -64,13 +55,15 @@ class UnderLoad(Condition):
             working=quantiles(sides, "working"),
             alone=quantiles(sides, "alone"),
         )
-        fields: Fields = {"memory": sides.parts.get("memory"), "loaded": report}
         others = sides.latency("others")
         if others is None:
-            return fields
-        late = sides.result.late if sides.result else None
-        kept = {"response_time": others, "offered_per_s": self.per_s, "late_starts": late}
-        return {**fields, **kept}
+            return {"loaded": report}
+        return {
+            "loaded": report,
+            "response_time": others,
+            "offered_per_s": self.per_s,
+            "late_starts": sides.result.late if sides.result else None,
+        }
 
 
 def quantiles(sides: Sides, name: str) -> Quantiles | None:
@@ -82,7 +75,6 @@ def under(
     how: How, per_s: int | None = None, seconds: float = 0.0, work_ms: float | None = None
 ) -> UnderLoad:
     """A load with its schedule; one that only holds has no processor to keep awake."""
-    holds = how in ("hold", "slow")
     return UnderLoad(
         how=how,
         per_s=per_s,
@@ -90,6 +82,5 @@ def under(
         work_ms=work_ms,
         sleeps=how == "hold",
         seeded=how == "schedule",
-        fills=holds,
-        memory=holds,
+        fills=how in ("hold", "slow"),
     )

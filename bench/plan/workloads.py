@@ -24,7 +24,7 @@ from bench.arrivals import WORK_EVERY
 from bench.conditions.cancel import INTERRUPTED
 from bench.conditions.condition import ASLEEP, TWIN, Condition, Params
 from bench.conditions.headers import LINES, with_lines
-from bench.conditions.held import HELD, RAMP_PER_S, TLS_RAMP_PER_S, Filling
+from bench.conditions.held import HELD, HELD_AWAKE, RAMP_PER_S, TLS_RAMP_PER_S, Filling
 from bench.conditions.loads import UnderLoad, under
 from bench.conditions.opening import Opening
 from bench.conditions.processors import ALL, EVERYWHERE, Spreading
@@ -603,7 +603,7 @@ def slow_readers(connections: int, rate: int, who: Participants) -> Point:
         workload="slow-readers",
         site=f"list:{WORK_EVERY}:{LARGE}",
         slots=connections,
-        conditions=(under("slow", per_s=rate, seconds=SLOW_S),),
+        conditions=(under("slow", per_s=rate, seconds=SLOW_S), HELD_AWAKE),
         who=who,
         waits_s=SLOW_S,
         work_s=SLOW_S,  # it waits twice, and opens the connections in between
@@ -618,7 +618,7 @@ def hold(connections: int, who: Participants, tls: Tls | None = None) -> Point:
         point,
         workload="hold" if tls is None else "tls-hold",
         site=f"list:{SERVED}:{PAGE_BYTES}",
-        conditions=(under("hold"), *(() if tls is None else (OVER_TLS,))),
+        conditions=(under("hold"), HELD, *(() if tls is None else (OVER_TLS,))),
         controls=("bare",) if tls is None else (),
     )
 

@@ -428,7 +428,8 @@ def test_a_server_keeps_a_schedule_beside_work(bench: Bench, name: str) -> None:
 
 def test_slow_readers_get_what_they_read(bench: Bench) -> None:
     point = workloads.slow_readers(20, 20, ONE)
-    point = replace(point, conditions=(replace(sure(point.load), seconds=0.5),))
+    _, *held = point.conditions
+    point = replace(point, conditions=(replace(sure(point.load), seconds=0.5), *held))
     record = counts(run(bench, point, "async_await")[0][0])
     assert record.pages == (point.urls or 0) + 20 + 2 * 10
     assert sure(record.memory).connections == 20
