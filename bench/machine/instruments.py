@@ -109,7 +109,8 @@ def version(program: str) -> str | None:
     if shutil.which(program) is None:
         return None
     try:
-        said = output([program, "--version"], PROBE_S).stdout
+        done = output([program, "--version"], PROBE_S)  # wrk says it with its usage, and exits 1
+        said = done.stdout + done.stderr
     except (OSError, subprocess.SubprocessError):
         said = ""
     found = re.search(r"\d+(?:\.\d+)+", said)

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import re
 import resource
-import shutil
 import subprocess
 import time
 from functools import cache
 
-from bench.launch import output
-from bench.machine import cpu
+from bench.machine import cpu, instruments
 from bench.schema import CeilingRecord
 from bench.sides.process import interruptible, spawn, without_folders
 from bench.sides.servers import Server
@@ -32,16 +30,7 @@ class CeilingError(Exception):
 
 @cache
 def wrk_version() -> str | None:
-    if shutil.which("wrk") is None:
-        return None
-    # wrk prints its version only with its usage, and exits with 1.
-    try:
-        usage = output(["wrk", "-v"], 10)
-    except (OSError, subprocess.TimeoutExpired):
-        return "wrk"
-    text = usage.stdout + usage.stderr
-    match = re.search(r"wrk (?:debian/)?(\d[\w.]{0,20})", text, re.ASCII)
-    return f"wrk {match.group(1)}" if match else "wrk"
+    return instruments.version("wrk")
 
 
 def parse_wrk(text: str) -> tuple[float, int]:
@@ -113,11 +102,11 @@ def ask(server: Server, cores: list[int], connections: int) -> dict[str, float |
             raise CeilingError("it did not end in time") from None
         raise
     wall = time.monotonic() - began
-    said = raw.decode(errors="replace")
+    output = raw.decode(errors="replace")
     if client.returncode:
-        raise CeilingError(f"it failed: {tail(said)}")
+        raise CeilingError(f"it failed: {tail(output)}")
     client_s = children_s() - children_before
-    rate, errors = parse_wrk(said)
+    rate, errors = parse_wrk(output)
     return {
         "requests_per_s": rate,
         "server_cpu_share": min(1.0, (sum(server.cpu()) - server_before) / wall),
