@@ -145,7 +145,7 @@ class Crawler:
         return WorkerProcess(
             f"the worker under {self._instrument.tool}",
             python=[*self._instrument.wrap(scratch), *OWN_PYTHON],
-            hash_seed=self._seed,
+            extra_environment={"PYTHONHASHSEED": str(self._seed)},
             module="bench.costs.forking",
         )
 

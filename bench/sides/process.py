@@ -24,7 +24,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import IO, Self, TypeVar
 
-from bench.launch import HASH_SEED, OWN_PYTHON, ROOT, environment
+from bench.launch import OWN_PYTHON, ROOT, environment
 from bench.machine import procfs
 from bench.sides.protocol import (
     GO,
@@ -291,12 +291,10 @@ class WorkerProcess(Child):
         self,
         name: str = "the worker",
         python: Sequence[str] = OWN_PYTHON,
-        hash_seed: int = HASH_SEED,
         extra_environment: Mapping[str, str] | None = None,
         module: str = "bench.sides.worker",
     ) -> None:
-        extra = {"PYTHONHASHSEED": str(hash_seed), **(extra_environment or {})}
-        super().__init__(name, ["-m", module], extra, python)
+        super().__init__(name, ["-m", module], extra_environment, python)
 
     def command(self, command: Command) -> None:
         """Tell the worker what to crawl, or to ask for; it warms up at once."""
