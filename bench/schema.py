@@ -280,6 +280,7 @@ class Work(Record):
     seed: int  # decides which
     work_ms: float  # what it should take alone
     round_us: float  # what a round takes alone, measured before the trial
+    round_after_us: float | None = None  # and after it; None: only before
     rounds: int  # for each page
     pages: int  # worked on
     expected: int

@@ -93,7 +93,7 @@ def card(analysis: Analysis, accounts: Sequence[Account], backend: Backend) -> C
         label in analysis.labels,
         [table for table in tables if table.rows],
         list(ahead(analysis, label)),
-        MISSING if crawl is None else cells.figure(crawl.middle / 1000),
+        MISSING if crawl is None else cells.figure(crawl.median / 1000),
     )
 
 

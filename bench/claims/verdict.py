@@ -28,7 +28,7 @@ from bench.analysis.analysis import Analysis
 from bench.claims import measure
 from bench.filesystem import packaged
 from bench.micro import tasks
-from bench.micro.tasks import Switched, TasksHeld
+from bench.micro.tasks import TaskSample
 from bench.questions import analysis_of
 from bench.study.record import Run
 from bench.text import KIB, listing, plural
@@ -82,7 +82,7 @@ class Evidence:
     name: str  # the campaign's folder, for commands in messages
     analysis: Analysis
     measured: measure.ExperimentRuns
-    tasks: Run[TasksHeld | Switched] | None = None  # of the same interpreter
+    tasks: Run[TaskSample] | None = None  # of the same interpreter
 
     @classmethod
     def load(cls, campaign: Path) -> Evidence:

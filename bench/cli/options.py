@@ -181,22 +181,27 @@ def add_campaign(parser: argparse.ArgumentParser, *, usual: bool = True) -> None
     )
 
 
+def value(
+    parser: argparse.ArgumentParser,
+    flag: str,
+    read: Callable[[str], Any],
+    metavar: str,
+    words: str,
+    default: object = None,
+    shown: str = "",
+) -> None:
+    """Declare an option with a value. Its help ends with the default, or with how it is shown."""
+    if default is not None:
+        shown = shown or "%(default)s"
+    help_ = f"{words} (default: {shown})" if shown else words
+    parser.add_argument(flag, type=read, default=default, metavar=metavar, help=help_)
+
+
 def study(parser: argparse.ArgumentParser, name: str, repeats: int) -> None:
     """Declare what all studies share; ``name`` is that of the usual folder under results/."""
-    parser.add_argument(
-        "--repeats",
-        type=blocks,
-        default=repeats,
-        metavar="N",
-        help="rounds: every program runs once in each (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=RESULTS / name,
-        metavar="DIR",
-        help=f"folder of the record, its tables and charts (default: results/{name})",
-    )
+    folder, words = RESULTS / name, "folder of the record, its tables and charts"
+    value(parser, "--repeats", blocks, "N", "rounds: every program runs once in each", repeats)
+    value(parser, "--out", Path, "DIR", words, folder, f"results/{name}")
     parser.add_argument(
         "--resume", action="store_true", help="take what is missing in the last run"
     )

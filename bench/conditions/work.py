@@ -3,7 +3,9 @@
 Which pages need work, and how many rounds, is the same for every backend of a block. A round is
 measured before each trial, in a process of its own on the client's processor, with nothing beside
 it (:mod:`bench.sides.working`). So a page's work takes the milliseconds that its point says, alone
-and on this machine as fast as it is then.
+and on this machine as fast as it is then. It is measured again after the trial: a machine that
+changed its speed in between had another load. What the work took within the trial does not tell,
+since a model whose threads disturb each other makes it dearer.
 """
 
 from __future__ import annotations
@@ -29,10 +31,15 @@ class WithWork(Condition):
         return {"work_ms": self.ms}
 
     def command(self, command: Command, sides: Sides) -> Command:
-        sides.parts["round_us"] = round_us = working.measure(sides.server, sides.cores)
+        (body,) = sides.server.get(["/p/0"])
+        sides.parts["body"] = body
+        sides.parts["round_us"] = round_us = working.measure(body, sides.cores)
         rounds = max(1, round(1000 * self.ms / round_us))
         sides.parts["expected"] = expected(sides.server, command.urls or 0, rounds, sides.seed)
         return replace(command, work=Working(rounds=rounds, every=WORK_EVERY, seed=sides.seed))
+
+    def ended(self, sides: Sides) -> None:
+        sides.parts["round_after_us"] = working.measure(sides.parts["body"], sides.cores)
 
     def seen(self, sides: Sides, rate: float) -> Fields:
         """The work on the pages that needed it, and the times of both kinds."""
@@ -48,6 +55,7 @@ class WithWork(Condition):
                 seed=told.seed,
                 work_ms=self.ms,
                 round_us=sides.parts["round_us"],
+                round_after_us=sides.parts["round_after_us"],
                 rounds=told.rounds,
                 pages=found.pages,
                 expected=pages,

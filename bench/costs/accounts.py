@@ -6,13 +6,14 @@ crawl of N and one of 2 N pages. What start, warm-up and end take is in both, so
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
+from itertools import chain
 from typing import Final
 
 from pydantic import Field
 
+from bench.analysis.stats import Spread, spread
 from bench.machine.instruments import SYSCALL, SYSCALLS
 from bench.schema import Record
 from bench.study.record import Run, Study
@@ -49,30 +50,21 @@ SHADOW: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
-    """What a page takes of one thing: the median over hash seeds, and the range."""
-
-    middle: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, slots=True)
 class Account:
-    """The costs of one backend on one workload, per page."""
+    """The costs of one backend on one workload, per page, over hash seeds."""
 
     backend: str
     workload: str
-    costs: Mapping[str, Cost]
+    costs: Mapping[str, Spread]
     untold: str | None = None  # why system calls were counted and are not told
     python: str = ""  # the interpreter that was counted
 
-    def calls(self) -> dict[str, Cost]:
+    def calls(self) -> dict[str, Spread]:
         """The system calls by name, without those that pages do not make."""
         return {
             name.removeprefix(SYSCALL): cost
             for name, cost in self.costs.items()
-            if name.startswith(SYSCALL) and abs(cost.middle) >= 0.0005
+            if name.startswith(SYSCALL) and abs(cost.median) >= 0.0005
         }
 
 
@@ -86,43 +78,31 @@ def crawled(run: Run[Counted]) -> Iterator[tuple[str, str, str, Crawled]]:
 
 def accounts(run: Run[Counted]) -> list[Account]:
     """Each backend on each workload, in the order of the record."""
-    values: dict[tuple[str, str], dict[str, list[float]]] = {}
-    taken: dict[tuple[str, str, str], int] = {}
-    of: dict[str, str] = {}
+    pages: dict[tuple[str, str], dict[str, list[Mapping[str, float]]]] = {}
     for backend, instrument, workload, crawls in crawled(run):
-        place = (workload, backend, instrument)
-        taken[place] = taken.get(place, 0) + 1
-        for name, value in crawls.per_page().items():
-            values.setdefault((workload, backend), {}).setdefault(name, []).append(value)
-            of[name] = instrument
+        tools = pages.setdefault((workload, backend), {})
+        tools.setdefault(instrument, []).append(crawls.per_page())
+    tool = str(run.head.settings.get("system calls", ""))
     made = []
-    for (workload, backend), found in values.items():
-        costs = {}
-        for name, numbers in found.items():
-            # A system call that some samples did not make at all.
-            numbers += [0.0] * (taken[workload, backend, of[name]] - len(numbers))
-            costs[name] = Cost(median(numbers), min(numbers), max(numbers))
-        tool = str(run.head.settings.get("system calls", ""))
-        untold = shadow({name: cost.middle for name, cost in costs.items()}, tool)
+    for (workload, backend), tools in pages.items():
+        costs = {
+            name: found
+            for samples in tools.values()
+            for name in dict.fromkeys(chain.from_iterable(samples))
+            # Some samples may not have made a system call at all.
+            if (found := spread(page.get(name, 0.0) for page in samples))
+        }
+        # The one rule: every table, card and slide shows what an account has.
+        waits = costs[LOCK].median if LOCK in costs else 0.0
+        untold = SHADOW if tool.startswith(STOPS) and waits >= MEETS else None
         if untold:
             costs = {k: v for k, v in costs.items() if k != SYSCALLS and not k.startswith(SYSCALL)}
         made.append(Account(backend, workload, costs, untold, run.head.environment.python))
     return made
 
 
-def shadow(per_page: Mapping[str, float], tool: str = STOPS) -> str | None:
-    """Why system calls are the tracer's more than the backend's; None where they are its own.
-
-    This is the one rule: every table, card and slide shows what an :class:`Account` has.
-    """
-    return SHADOW if tool.startswith(STOPS) and per_page.get(LOCK, 0.0) >= MEETS else None
-
-
-def seed_words(run: Run[Counted]) -> str:
+def seed_words(made: Sequence[Account]) -> str:
     """Over how many hash seeds the ranges are: "3 hash seeds", "1 to 3 hash seeds"."""
-    seeds: dict[tuple[str, str, str], int] = {}
-    for backend, instrument, workload, _ in crawled(run):
-        place = (backend, instrument, workload)
-        seeds[place] = seeds.get(place, 0) + 1
-    least, most = min(seeds.values(), default=0), max(seeds.values(), default=0)
+    seeds = [cost.count for account in made for cost in account.costs.values()]
+    least, most = min(seeds, default=0), max(seeds, default=0)
     return plural(most, "hash seed") if least == most else f"{least} to {most} hash seeds"

@@ -1,5 +1,6 @@
-"""Counts crawls: each backend, workload and instrument, at N and at 2 N pages.
+"""Counts crawls and servers: each backend, workload and instrument, at N and at 2 N pages.
 
+What start, first pages, connections and end need is in both counts, so it cancels.
 A program is one backend under one instrument, and a round of it has a hash seed of its own.
 """
 
@@ -18,18 +19,20 @@ from typing import Final
 from bench import controls
 from bench.conditions.ways import NEW
 from bench.costs.accounts import Counted, Crawled
-from bench.costs.serving import SERVE, CountedServer
 from bench.launch import OWN_PYTHON
 from bench.machine.instruments import Counts, Instrument
 from bench.plan import backends, workloads
 from bench.plan.participants import MAIN_VARIANTS, Participants
 from bench.plan.profiles import SERVING
-from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
+from bench.plan.workloads import SERVED, SITE_SEED, WARMUP_SITE, Point
 from bench.run import judge
+from bench.run.serving import served_reason
 from bench.sides.process import ProcessError, WorkerError, WorkerProcess, kill
-from bench.sides.protocol import Command
-from bench.sides.servers import Server, ServerError
-from bench.study.runner import Lost, Program
+from bench.sides.progress import PLACES, Progress
+from bench.sides.protocol import Command, Load
+from bench.sides.servers import ModelServer, Server, ServerError
+from bench.sides.settled import SWITCH_INTERVAL
+from bench.study.runner import Lost, Program, losing
 from crawlers.backend import Backend
 from crawlers.registry import MODELS
 
@@ -50,8 +53,10 @@ WORKLOADS: dict[str, Callable[[int, int, Participants], Point]] = {
 }
 """What is crawled, by the names of the charts."""
 
+SERVE: Final = "serve"
 COUNTED: Final = (*WORKLOADS, SERVE)
 """And the models as servers."""
+SERVED_SITE: Final = f"list:{SERVED}:2048"
 
 FLOOR = "bare"
 """The control that is counted, on lists only: see :mod:`bench.controls`."""
@@ -79,6 +84,9 @@ CRAWL_S = 20.0
 
 ENDING_S = 60.0
 """An instrument writes its counts when the worker ends."""
+
+ANSWER_S: Final = 20.0
+"""How long a load may take to begin, and then to end, by the same standard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,40 +119,29 @@ class Crawler:
         Raises :class:`Lost` when the crawl failed, or was not correct. The process is then gone,
         and the next crawl starts another.
         """
+        instrument, scratch, started = self._instrument, self._lane.scratch, self._worker
+        worker = self._worker = started or self._start()
         try:
-            return self._counted(site)
-        except TimeoutError:
-            if self._worker is not None:
-                self._worker.abort()
-            self.close()
-            raise Lost("no result in time; the worker was ended") from None
-        except (ProcessError, WorkerError, ServerError, ValueError) as error:
-            last = self._last_words()
-            self.close()
-            raise Lost(": ".join([str(error), *last])) from None
+            with losing(worker):
+                command = self._command(site)
+                if started is None:
+                    worker.command(command)
+                    worker.ready(READY_S * instrument.slowness)
+                others = instrument.files(scratch)
+                worker.command(command)
+                self._crawl(worker, site)
+                worker.ready(ENDING_S * instrument.slowness)
+                return instrument.results(scratch, others)
         except Lost:
             self.close()
             raise
 
-    def _counted(self, site: Site) -> Counts:
-        command, instrument = self._command(site), self._instrument
-        if self._worker is None:
-            self._worker = self._start()
-            self._worker.command(command)
-            self._worker.ready(READY_S * instrument.slowness)
-        others = instrument.files(self._lane.scratch)
-        self._worker.command(command)
-        self._crawl(self._worker, site)
-        self._worker.ready(ENDING_S * instrument.slowness)
-        return instrument.results(self._lane.scratch, others)
-
     def _start(self) -> WorkerProcess:
-        scratch = self._lane.scratch
-        for left in self._instrument.files(scratch):
-            left.unlink()
+        instrument, scratch = self._instrument, self._lane.scratch
+        instrument.clear(scratch)
         return WorkerProcess(
-            f"the worker under {self._instrument.tool}",
-            python=[*self._instrument.wrap(scratch), *OWN_PYTHON],
+            f"the worker under {instrument.tool}",
+            python=[*instrument.wrap(scratch), *OWN_PYTHON],
             extra_environment={"PYTHONHASHSEED": str(self._seed)},
             module="bench.costs.forking",
         )
@@ -184,12 +181,6 @@ class Crawler:
         if reason:
             raise Lost(reason, void=True)
 
-    def _last_words(self) -> list[str]:
-        if self._worker is None:
-            return []
-        self._worker.end(0.5)
-        return (self._worker.stderr_tail() or "").splitlines()[-1:]
-
     def close(self) -> None:
         worker, self._worker = self._worker, None
         if worker is not None:
@@ -210,6 +201,51 @@ def switch_interval_s(instrument: Instrument) -> float:
     is 40 times slower would ask 40 times as often for each page.
     """
     return sys.getswitchinterval() * instrument.slowness
+
+
+def served(
+    name: str, tool: Instrument, seed: int, slots: int, scratch: Path, requests: int
+) -> tuple[int, Counts]:
+    """How many requests there were, which is about ``requests``, and what all of them took.
+
+    One server with one hash seed under one instrument, from its start to its end, under a load that
+    stops by itself. Raises :class:`Lost` when it failed, or did not serve what was asked for.
+    """
+    tool.clear(scratch)
+    environment = {
+        "PYTHONHASHSEED": str(seed),
+        SWITCH_INTERVAL: str(switch_interval_s(tool)),
+    }
+    python = [*tool.wrap(scratch), *OWN_PYTHON]
+    patience = ANSWER_S * tool.slowness
+    try:
+        with (
+            ModelServer(name, SERVED_SITE, SITE_SEED, python, environment=environment) as server,
+            closing(Progress(PLACES)) as progress,
+            WorkerProcess("the load", module="bench.sides.loader") as load,
+        ):
+            server.ready()
+            load.command(
+                Command(
+                    backend=name,
+                    prefix=server.prefix,
+                    urls=server.urls,
+                    slots=slots,
+                    timeout_s=patience,
+                    progress=progress.file,
+                    load=Load(how="press", awake=False, answers=requests),
+                )
+            )
+            load.ready(patience)
+            load.go()
+            result = load.result(time.monotonic() + patience)
+            served = server.finish(by_signal=False)
+        counts = tool.results(scratch)
+    except (TimeoutError, ProcessError, WorkerError, ServerError, ValueError) as error:
+        raise Lost(f"{SERVE}: {error}") from None
+    if reason := served_reason(name, result, served, server.digest):
+        raise Lost(f"{SERVE}: {reason}", void=True)
+    return result.pages, counts
 
 
 # --- what counts share -----------------------------------------------------------------------
@@ -239,23 +275,21 @@ class Lane:
     def crawl(self, name: str, tool: Instrument, names: Sequence[str], repeat: int) -> Counted:
         """One program in one round, whose crawls share a process. Raises :class:`Lost`."""
         with closing(Crawler(name, tool, repeat + 1, self)) as crawler:
-            found: dict[str, Crawled] = {}
-            lost: list[Lost] = []
+            found, lost = Counted(), None
             for workload in names:
                 try:
-                    found[workload] = crawler.pair(workload, self.pages)
+                    found.crawls[workload] = crawler.pair(workload, self.pages)
                 except Lost as error:
-                    void = error.status == "void"
-                    why = f"{workload}: {error}"
-                    lost.append(Lost(why, void=void, part=Counted(crawls=found)))
+                    why, void = f"{workload}: {error}", error.status == "void"
+                    lost = lost or Lost(why, void=void, part=found)
             if lost:
-                raise lost[0]
-        return Counted(crawls=found)
+                raise lost
+        return found
 
     def serve(self, name: str, tool: Instrument, repeat: int) -> Counted:
-        server = CountedServer(name, tool, repeat + 1, self.slots, self.scratch)
-        few, small = server.count(self.pages * REQUESTS)
-        many, large = server.count(2 * self.pages * REQUESTS)
+        count = partial(served, name, tool, repeat + 1, self.slots, self.scratch)
+        few, small = count(self.pages * REQUESTS)
+        many, large = count(2 * self.pages * REQUESTS)
         return Counted(crawls={SERVE: both(many - few, small, large)})
 
 

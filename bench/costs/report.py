@@ -11,16 +11,15 @@ from dataclasses import replace
 from typing import Final
 
 from bench.analysis.stats import Spread
-from bench.costs.accounts import Account, Cost, Counted, accounts, seed_words
-from bench.costs.measure import FLOOR
-from bench.costs.serving import SERVE
+from bench.costs.accounts import Account, Counted, accounts, seed_words
+from bench.costs.measure import FLOOR, SERVE
 from bench.machine import instruments
 from bench.machine.instruments import INSTRUCTIONS, SYSCALLS
 from bench.plan.participants import MAIN_VARIANTS
 from bench.plan.profiles import SERVING
 from bench.report.charts import Design, Skip
 from bench.show.figures import Bars, Figure, Panel, Unit
-from bench.show.table import MISSING, Column, Row, Table, name
+from bench.show.table import MISSING, Column, Table, name
 from bench.study.record import Run
 from bench.study.report import Report, drawn
 from bench.text import number, times
@@ -41,8 +40,9 @@ INSTRUCTIONS_UNIT: Final = Unit("", number, number)
 
 def design(run: Run[Counted]) -> Design | Skip:
     title = "Instructions that a page needs"
-    rows: dict[str, dict[str, Cost]] = {workload: {} for workload in HEADS}
-    for each in accounts(run):
+    made = accounts(run)
+    rows: dict[str, dict[str, Spread]] = {workload: {} for workload in HEADS}
+    for each in made:
         if each.workload in HEADS and INSTRUCTIONS in each.costs:
             rows[each.workload][each.backend] = each.costs[INSTRUCTIONS]
     rows = {workload: found for workload, found in rows.items() if found}
@@ -62,10 +62,15 @@ def design(run: Run[Counted]) -> Design | Skip:
         headline=finding(*next(iter(rows.items()))),
         subtitle=f"Instructions in user space per page at {slots} slots, "
         f"{run.head.environment.python}, by {tool}: a count, not a speed",
-        data=Bars([_panel(HEADS[w], found) for w, found in rows.items()]),
+        data=Bars(
+            [
+                Panel(HEADS[w], {who: [cost] for who, cost in found.items()}, INSTRUCTIONS_UNIT)
+                for w, found in rows.items()
+            ]
+        ),
         notes=(
             f"Crawls of {pages:,} and {2 * pages:,} pages subtracted; median and "
-            f"range of {seed_words(run)}. Not in it: the kernel’s time, "
+            f"range of {seed_words(made)}. Not in it: the kernel’s time, "
             "cache and branch misses.",
             *left_out,
         ),
@@ -73,19 +78,11 @@ def design(run: Run[Counted]) -> Design | Skip:
     return drawn(figure, "python -m bench study costs", run.head)
 
 
-def _panel(axis: str, found: Mapping[str, Cost]) -> Panel:
-    rows = {
-        who: [Spread(cost.middle, cost.low, cost.high, 1 if cost.low == cost.high else 2)]
-        for who, cost in found.items()
-    }
-    return Panel(axis, rows, INSTRUCTIONS_UNIT)
-
-
-def finding(workload: str, found: Mapping[str, Cost]) -> str | None:
-    models = sorted((who for who in found if who in MODELS), key=lambda who: found[who].middle)
+def finding(workload: str, found: Mapping[str, Spread]) -> str | None:
+    models = sorted((who for who in found if who in MODELS), key=lambda who: found[who].median)
     if len(models) < 2 or found[models[-1]].low <= found[models[0]].high:
         return None
-    least, most = found[models[0]].middle, found[models[-1]].middle
+    least, most = found[models[0]].median, found[models[-1]].median
     what = "fetched" if workload == "fetch" else "crawled"
     return (
         f"A {what} page needs {number(least)} instructions with {models[0]}, "
@@ -101,6 +98,9 @@ COLUMNS = {INSTRUCTIONS: Column("instructions"), SYSCALLS: Column("system calls"
 MANY_CALLS = 0.005
 """A system call has a column of its own if some backend makes so many for a page."""
 
+ITEMS = {SERVE: "request"}
+"""What is counted of a workload, unless it is a page."""
+
 FLOOR_NOTE = (
     f"× {FLOOR}: instructions, compared with the control {FLOOR}, which has no parser, no frontier "
     "and no timeouts, and is no backend."
@@ -115,10 +115,10 @@ def figure(value: float) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def cell(found: Cost | None) -> str:
+def cell(found: Spread | None) -> str:
     if found is None:
         return MISSING
-    low, high, middle = figure(found.low), figure(found.high), figure(found.middle)
+    low, high, middle = figure(found.low), figure(found.high), figure(found.median)
     return middle if low == high else f"{middle} [{low}–{high}]"
 
 
@@ -140,22 +140,15 @@ def costs_table(made: Sequence[Account], workload: str) -> Table:
     rows = [each for each in made if each.workload == workload and each.costs]
     used = [key for key in COLUMNS if any(key in each.costs for each in rows)]
     columns = [name("backend"), *(COLUMNS[key] for key in used)]
-    body: list[Row] = [[each.backend, *(cell(each.costs.get(k)) for k in used)] for each in rows]
-    notes = []
+    body = [[each.backend, *(cell(each.costs.get(key)) for key in used)] for each in rows]
     least = next((each.costs.get(INSTRUCTIONS) for each in rows if each.backend == FLOOR), None)
-    if least and INSTRUCTIONS in used:
+    if least:
         columns.insert(1, Column(f"× {FLOOR}"))
-        body = [
-            [row[0], multiple(each.costs.get(INSTRUCTIONS), least), *row[1:]]
-            for each, row in zip(rows, body, strict=True)
-        ]
-        notes = [FLOOR_NOTE]
-    what = "request" if workload == SERVE else "page"
-    return Table(captioned(f"A {what} of {workload} needs", rows), columns, body, notes=notes)
-
-
-def multiple(found: Cost | None, least: Cost) -> str:
-    return MISSING if found is None else f"{found.middle / least.middle:.2f}"
+        for each, row in zip(rows, body, strict=True):
+            found = each.costs.get(INSTRUCTIONS)
+            row.insert(1, f"{found.median / least.median:.2f}" if found else MISSING)
+    caption = captioned(f"A {ITEMS.get(workload, 'page')} of {workload} needs", rows)
+    return Table(caption, columns, body, notes=[FLOOR_NOTE] if least else [])
 
 
 def calls_table(made: Sequence[Account], workload: str) -> Table:
@@ -164,16 +157,15 @@ def calls_table(made: Sequence[Account], workload: str) -> Table:
     most: dict[str, float] = {}
     for each in rows:
         for key, cost in each.calls().items():
-            most[key] = max(most.get(key, 0.0), cost.middle)
+            most[key] = max(most.get(key, 0.0), cost.median)
     used = sorted((key for key in most if most[key] >= MANY_CALLS), key=lambda key: -most[key])
-    body: list[Row] = []
-    for each in rows:
-        found = each.calls()
-        figures = [figure(found[key].middle) if key in found else "0" for key in used]
-        body.append([each.backend, *figures])
+    body = [
+        [each.backend, *(figure(calls[key].median) if key in calls else "0" for key in used)]
+        for each in rows
+        for calls in [each.calls()]
+    ]
     columns = [name("backend"), *(Column(key, drop=place) for place, key in enumerate(used))]
-    what = "request" if workload == SERVE else "page"
-    caption = captioned(f"System calls for a {what} of {workload}", rows)
+    caption = captioned(f"System calls for a {ITEMS.get(workload, 'page')} of {workload}", rows)
     return Table(caption, columns, body)
 
 
@@ -204,7 +196,7 @@ def report(run: Run[Counted]) -> Report:
     about = (
         f"{stamp(run)}, {environment.os}, {environment.machine}; {settings['slots']} slots; "
         f"crawls of {pages:,} and {2 * pages:,} pages. Counted with {tools}. Brackets: the range "
-        f"over {seed_words(run)}; none where there is one seed, or no difference. These are "
+        f"over {seed_words(made)}; none where there is one seed, or no difference. These are "
         "counts, not speed: docs/costs.md says what they leave out. Rebuild with `python -m bench "
         "study costs --redraw`."
     )
@@ -220,10 +212,11 @@ def report(run: Run[Counted]) -> Report:
 
 def excerpt(run: Run[Counted], chart_file: str | None = None) -> str:
     """The generated part of a document: a chart, the models and the main variants."""
-    rows = [each for each in accounts(run) if each.backend in CHOSEN]
+    made = accounts(run)
+    rows = [each for each in made if each.backend in CHOSEN]
     drawing = design(run)
     picture = isinstance(drawing, Design) and f"![{drawing.headline}]({chart_file})\n\n"
-    seeds = f"{stamp(run)}: the median over {seed_words(run)}, and the range where there is one."
+    seeds = f"{stamp(run)}: the median over {seed_words(made)}, and the range where there is one."
     shown = replace(report(run), tables=[costs_table(rows, name) for name in workloads(rows)])
     lines = [seeds, *untold(rows), "", shown.excerpt()]
     return (picture or "" if chart_file else "") + "\n".join(lines)

@@ -9,7 +9,7 @@ on the way, the trial ends at once and is void, and its record names what was lo
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from bench.fleet.cluster import Fleet
@@ -32,33 +32,14 @@ SETTLE_S: Final = 0.2
 def measure(fleet: Fleet, plan: FleetPlan) -> FleetTrial:
     """One trial. Raises :class:`bench.study.runner.Lost` with what there is of it."""
     seen: dict[str, Any] = {"samples": []}
+    reason = None
     try:
-        reports = hold(fleet, plan, seen)
+        hold(fleet, plan, seen)
     except FleetFault as fault:
-        raise Lost(str(fault), void=True, part=trial(plan, seen)) from None
+        reason = str(fault)
     finally:
         fleet.stop()
-    every = [reports[fact.host] for fact in plan.hosts]
-    workers = [worker for each in every for worker in each.workers]
-    counters = [reports[host].counters for host in plan.machines]
-    seen["workers"] = sorted(workers, key=lambda worker: worker.worker)
-    seen["growth"] = total([each.growth for each in every])
-    seen["kernel"] = {n: added(each.get(n, 0) for each in counters) for n in counters[0]}
-    made = trial(plan, seen)
-    for reason in filter(None, (each.void for each in every)):
-        raise Lost(reason, void=True, part=made)
-    return made
-
-
-def total(growths: Sequence[Growth]) -> Growth:
-    """What all hosts gained; what one of them does not know is not made up."""
-    values = {part: added(getattr(each, part) for each in growths) for part in UNKNOWN}
-    reasons = {part: why for part, why in UNKNOWN.items() if values[part] is None}
-    return Growth(**values, reasons=reasons)
-
-
-def trial(plan: FleetPlan, seen: Mapping[str, Any]) -> FleetTrial:
-    return FleetTrial(
+    trial = FleetTrial(
         backend=plan.backend,
         tls=plan.tls.words if plan.tls else None,
         connections=plan.connections,
@@ -68,12 +49,23 @@ def trial(plan: FleetPlan, seen: Mapping[str, Any]) -> FleetTrial:
         hosts=list(plan.hosts),
         **seen,
     )
+    if reason is not None:
+        raise Lost(reason, void=True, part=trial)
+    return trial
 
 
-def hold(fleet: Fleet, plan: FleetPlan, seen: dict[str, Any]) -> dict[str, HostReport]:
-    """From the start to the reports. What it sees goes to ``seen``.
+def total(growths: Sequence[Growth]) -> Growth:
+    """What all hosts gained; what one of them does not know is not made up."""
+    values = {part: added(getattr(each, part) for each in growths) for part in UNKNOWN}
+    reasons = {part: why for part, why in UNKNOWN.items() if values[part] is None}
+    return Growth(**values, reasons=reasons)
 
-    Raises :class:`FleetFault` if a host or process is lost, or when the time is up.
+
+def hold(fleet: Fleet, plan: FleetPlan, seen: dict[str, Any]) -> None:
+    """From the start to the reports. What it sees goes to ``seen``, by the names of the record.
+
+    Raises :class:`FleetFault` if a host or process is lost, when the time is up, or if what a
+    worker did does not count.
     """
     fleet.each("start", plan)
     fleet.each("arm")
@@ -103,7 +95,14 @@ def hold(fleet: Fleet, plan: FleetPlan, seen: dict[str, Any]) -> dict[str, HostR
     else:
         raise FleetFault(f"only {done} of {len(plan.shares)} workers gave a result")
     seen["released_s"] = time.monotonic() - released
-    return fleet.each("report")
+    reports: dict[str, HostReport] = fleet.each("report")
+    workers = [worker for report in reports.values() for worker in report.workers]
+    counters = [reports[host].counters for host in plan.machines]
+    seen["workers"] = sorted(workers, key=lambda worker: worker.worker)
+    seen["growth"] = total([report.growth for report in reports.values()])
+    seen["kernel"] = {n: added(each.get(n, 0) for each in counters) for n in counters[0]}
+    for reason in filter(None, (reports[fact.host].void for fact in plan.hosts)):
+        raise FleetFault(reason)
 
 
 def looking(

@@ -44,6 +44,10 @@ class Instrument:
     def files(self, folder: Path) -> frozenset[Path]:
         return frozenset(folder.glob(f"{OUTPUT}*"))
 
+    def clear(self, folder: Path) -> None:
+        for left in self.files(folder):
+            left.unlink()
+
     def results(self, folder: Path, others: Collection[Path] = ()) -> Counts:
         """The counts that it left in the folder, but for those of ``others``; removes the files.
 

@@ -39,10 +39,10 @@ class TaskKind:
 
     name: str
     title: str
-    waits_on: str  # what its library means by waiting forever
-    yields: str  # what a switch is
-    library: str = ""  # that must be installed
     backend: str = ""  # whose connections it carries
+    waits_on: str = "a Future of the loop"  # what its library means by waiting forever
+    yields: str = "asyncio.sleep(0)"  # what a switch is
+    library: str = ""  # that must be installed
     threaded: bool = False  # each needs a thread, which a machine limits
     since: int = 11  # the first Python 3 that has it
 
@@ -58,68 +58,36 @@ class TaskKind:
         return missing(self.library)
 
 
-LOOP_FUTURE, SLEEP_0 = "a Future of the loop", "asyncio.sleep(0)"
+def of_library(name: str, title: str, waits_on: str, yields: str) -> TaskKind:
+    """A kind that has the name of its library, and of its backend."""
+    return TaskKind(name, title, name, waits_on, yields, library=name)
+
+
+def of_threads(name: str, title: str, backend: str) -> TaskKind:
+    return TaskKind(name, title, backend, "an Event", "a lock handed over", threaded=True)
+
 
 KINDS: Final = {
     kind.name: kind
     for kind in (
-        TaskKind("generator", "generator", "yield", "next()"),
-        TaskKind("coroutine", "coroutine", "an awaitable that yields", "send()"),
+        TaskKind("generator", "generator", waits_on="yield", yields="next()"),
+        TaskKind("coroutine", "coroutine", waits_on="an awaitable that yields", yields="send()"),
         TaskKind(
             "generator_task",
             "Task of generators",
+            "generators",
             "a Future of the hand-built loop",
             "a Future that the loop resolves soon",
-            backend="generators",
         ),
-        TaskKind("asyncio", "asyncio.Task", LOOP_FUTURE, SLEEP_0, backend="async_await"),
-        TaskKind(
-            "asyncio_pure", "asyncio.Task in Python", LOOP_FUTURE, SLEEP_0, backend="asyncio_pure"
-        ),
-        TaskKind("asyncio_eager", "asyncio.Task, eager", LOOP_FUTURE, SLEEP_0, since=12),
-        TaskKind(
-            "uvloop",
-            "asyncio.Task on uvloop",
-            LOOP_FUTURE,
-            SLEEP_0,
-            library="uvloop",
-            backend="uvloop",
-        ),
-        TaskKind(
-            "anyio",
-            "anyio task",
-            "anyio.sleep_forever()",
-            "anyio.lowlevel.checkpoint()",
-            library="anyio",
-            backend="anyio",
-        ),
-        TaskKind(
-            "trio",
-            "trio task",
-            "trio.sleep_forever()",
-            "trio.lowlevel.checkpoint()",
-            library="trio",
-            backend="trio",
-        ),
-        TaskKind(
-            "gevent",
-            "gevent greenlet",
-            "an Event",
-            "gevent.sleep(0)",
-            library="gevent",
-            backend="gevent",
-        ),
-        TaskKind(
-            "thread", "thread", "an Event", "a lock handed over", backend="threads", threaded=True
-        ),
-        TaskKind(
-            "thread_small",
-            "thread, stack of 64 KiB",
-            "an Event",
-            "a lock handed over",
-            backend="threads_small_stack",
-            threaded=True,
-        ),
+        TaskKind("asyncio", "asyncio.Task", "async_await"),
+        TaskKind("asyncio_pure", "asyncio.Task in Python", "asyncio_pure"),
+        TaskKind("asyncio_eager", "asyncio.Task, eager", since=12),
+        TaskKind("uvloop", "asyncio.Task on uvloop", "uvloop", library="uvloop"),
+        of_library("anyio", "anyio task", "anyio.sleep_forever()", "anyio.lowlevel.checkpoint()"),
+        of_library("trio", "trio task", "trio.sleep_forever()", "trio.lowlevel.checkpoint()"),
+        of_library("gevent", "gevent greenlet", "an Event", "gevent.sleep(0)"),
+        of_threads("thread", "thread", "threads"),
+        of_threads("thread_small", "thread, stack of 64 KiB", "threads_small_stack"),
     )
 }
 """By name, in the order of tables and charts."""
@@ -139,7 +107,7 @@ def tick(size: float) -> str:
 BYTES: Final = Unit("bytes", size, tick)
 TOTAL: Final = "total"
 OTHER: Final = "kernel_other_bytes"
-PARTS: Final = {
+PARTS: Final = {  # private anonymous memory, VmPTE, threads × kernel stack, growth of slabs
     "user_bytes": Measure("user", "… in user space", BYTES),
     "page_table_bytes": Measure("page tables", "… in page tables", BYTES),
     "kernel_stack_bytes": Measure("kernel stack", "… of the kernel's stack", BYTES),
@@ -186,7 +154,8 @@ class Switched(Record):
     switch_s: float
 
 
-STUDY: Final[Study[TasksHeld | Switched]] = Study("tasks", "waiting tasks", TasksHeld | Switched)
+TaskSample = TasksHeld | Switched
+STUDY: Final[Study[TaskSample]] = Study("tasks", "waiting tasks", TaskSample)
 SWITCH: Final = "switch"
 """What follows a kind in the name of a program: this, or a number of tasks."""
 
@@ -194,40 +163,23 @@ SWITCH: Final = "switch"
 # --- what is shown -----------------------------------------------------------------------------
 
 
-Repeat = tuple[Sequence[TasksHeld], float | None]
-"""The processes that held tasks, the fewest first, and seconds for a switch."""
-
-
-def repeats(run: Run[TasksHeld | Switched]) -> dict[str, dict[int, Repeat]]:
-    """Kind -> repeat -> what was seen of it, in the order of :data:`KINDS`."""
-    held: dict[str, dict[int, list[TasksHeld]]] = {}
-    switched: dict[str, dict[int, float]] = {}
+def repeats(run: Run[TaskSample]) -> dict[str, dict[int, list[TaskSample]]]:
+    """Kind -> repeat -> what its processes saw, in the order of :data:`KINDS`."""
+    rows: dict[str, dict[int, list[TaskSample]]] = {}
     for program, parts in run.by_program().items():
-        kind = program.partition(" ")[0]
         for repeat, part in parts.items():
-            if isinstance(part, TasksHeld):
-                held.setdefault(kind, {}).setdefault(repeat, []).append(part)
-            else:
-                switched.setdefault(kind, {})[repeat] = part.switch_s
-    return {
-        kind: {
-            repeat: (
-                sorted(held.get(kind, {}).get(repeat, []), key=lambda each: each.count),
-                switched.get(kind, {}).get(repeat),
-            )
-            for repeat in sorted({*held.get(kind, ()), *switched.get(kind, ())})
-        }
-        for kind in KINDS
-    }
+            rows.setdefault(program.partition(" ")[0], {}).setdefault(repeat, []).append(part)
+    return {kind: rows[kind] for kind in KINDS if kind in rows}
 
 
-def measured(run: Run[TasksHeld | Switched]) -> Measured:
+def measured(run: Run[TaskSample]) -> Measured:
     """What one more task takes, by the name of its kind, repeat by repeat."""
     return Measured(MEMORY | TIMES, by_repeat(repeats(run), _values))
 
 
-def _values(repeat: Repeat) -> dict[str, float | None]:
-    held, switch_s = repeat
+def _values(repeat: Sequence[TaskSample]) -> dict[str, float | None]:
+    held = sorted((p for p in repeat if isinstance(p, TasksHeld)), key=lambda part: part.count)
+    switched = [1e6 * part.switch_s for part in repeat if isinstance(part, Switched)]
     slopes = {part: fit(held, part) for part in PARTS}
     # What else the kernel keeps is read for threads only; they have stacks of its own.
     parts = [part for part in slopes if part != OTHER or slopes["kernel_stack_bytes"] != 0]
@@ -235,7 +187,7 @@ def _values(repeat: Repeat) -> dict[str, float | None]:
     found = {
         TOTAL: sum(known) if len(known) == len(parts) else None,
         **slopes,
-        SWITCH: switch_s and 1e6 * switch_s,
+        SWITCH: next(iter(switched), None),
     }
     if held:
         second = held[min(1, len(held) - 1)]  # 10,000 tasks, or 1,000 threads
@@ -243,7 +195,7 @@ def _values(repeat: Repeat) -> dict[str, float | None]:
     return found
 
 
-def tables(run: Run[TasksHeld | Switched]) -> list[Table]:
+def tables(run: Run[TaskSample]) -> list[Table]:
     """Memory with what was not measured, and times."""
     values = measured(run).values
     kinds = [KINDS[name] for name in values]
@@ -270,7 +222,7 @@ def absent(reasons: Mapping[str, str]) -> Iterator[str]:
         )
 
 
-def designs(run: Run[TasksHeld | Switched]) -> Iterator[Design]:
+def designs(run: Run[TaskSample]) -> Iterator[Design]:
     """The chart, if there is something to draw."""
     found = measured(run)
     rows = {
@@ -320,14 +272,11 @@ MOST_BYTES = 16 * KIB
 TASKS, TURNS = 100, 2000
 """A switch is measured with so many tasks, each of which yields so often."""
 
-READ = ("user_bytes", "page_table_bytes", "kernel_stack_bytes", OTHER)
-"""Private anonymous memory, VmPTE, threads × kernel stack, and what slabinfo says grew."""
 
-
-def programs(_: ExitStack) -> list[Program[TasksHeld | Switched]]:
+def programs(_: ExitStack) -> list[Program[TaskSample]]:
     """Every kind at every number; what this machine cannot hold, or has not, is refused."""
     doctor.raise_descriptor_limit()
-    made: list[Program[TasksHeld | Switched]] = []
+    made: list[Program[TaskSample]] = []
     for kind in KINDS.values():
         if kind.missing is not None:
             made.append(Program(kind.name, partial(switched, kind), refused=kind.missing))
@@ -375,7 +324,7 @@ def switched(kind: TaskKind, _: int) -> Switched:
 def parts(kind: TaskKind, before: Snapshot, held: Snapshot) -> Mapping[str, int | None]:
     """The bytes by which each part grew; None where it is unknown or not its own."""
     both = memory.memory(before, held, 0)
-    grown = memory.grown(both.before, both.held, READ)
+    grown = memory.grown(both.before, both.held, PARTS)
     if not kind.threaded:
         grown["kernel_other_bytes"] = None  # other programs', not this one's
     return grown

@@ -296,7 +296,7 @@ def reference() -> Profile:
     """All of the full profile, and what takes minutes to answer one question."""
     return Profile(
         "reference",
-        "about 40 minutes: full, with few connections, and ten thousand threads",
+        "about 50 minutes: full, with few connections, and ten thousand threads",
         points=(
             *full().points,
             *(few(slots, Participants(5)) for slots in FEW),

@@ -238,7 +238,7 @@ def _table(analysis: Analysis, found: Variants) -> Table:
         [_row(found, label) for label in found.measured.values],
         about=(
             "Each backend is compared with the one it names. Processor time is per crawled page, "
-            f"at {found.point}; {found.memory} is per connection{held}. HTTP stacks are not "
+            f"at {found.point}; {found.memory_words} is per connection{held}. HTTP stacks are not "
             "concurrency models."
         ),
         notes=[

@@ -8,7 +8,7 @@ from statistics import median
 
 from bench.machine import cpu
 from bench.sides.process import Child, ProcessError
-from bench.sides.servers import Server, ServerError
+from bench.sides.servers import ServerError
 from crawlers import work
 
 TRIES = 7
@@ -18,12 +18,11 @@ TRY_S = 0.01
 START_S = 60.0
 
 
-def measure(server: Server, cores: list[int]) -> float:
-    """Microseconds that a round takes alone, on the client's processor.
+def measure(body: bytes, cores: list[int]) -> float:
+    """Microseconds that a round on this page takes alone, on the client's processor.
 
     Raises :class:`bench.sides.servers.ServerError`.
     """
-    (body,) = server.get(["/p/0"])
     child = Child("the measurement of a round", ["-m", "bench.sides.working"])
     try:
         if cores:

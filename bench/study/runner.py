@@ -11,8 +11,8 @@ import random
 import secrets
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -26,7 +26,8 @@ from bench.launch import ROOT
 from bench.machine import cpu, environment
 from bench.run.runner import own_command
 from bench.schema import Status
-from bench.sides.process import Child, ProcessError, deferred
+from bench.sides.process import Child, ProcessError, WorkerError, deferred
+from bench.sides.servers import ServerError
 from bench.store import Log
 from bench.study.record import Part, RunRecord, SampleRecord, Study, StudyError
 from bench.terminal import Phases
@@ -182,6 +183,22 @@ def refusal(run_id: str, program: Program[Part]) -> SampleRecord[Part]:
 PATIENCE_S: Final = 600.0
 """The longest that a process may take for one step; ten thousand threads take their time."""
 
+LAST_WORDS_S: Final = 0.5
+"""How long a child that has failed may take to end."""
+
+
+@contextmanager
+def losing(child: Child) -> Iterator[None]:
+    """What goes wrong with a child in here loses the sample; its last words are in the reason."""
+    try:
+        yield
+    except (TimeoutError, ProcessError, WorkerError, ServerError, ValueError) as error:
+        if isinstance(error, TimeoutError):
+            child.abort()
+        child.end(LAST_WORDS_S)
+        last = (child.stderr_tail() or "").splitlines()[-1:]
+        raise Lost(": ".join([str(error), *last])) from None
+
 
 class Process(Child):
     """A fresh process on these processors, or on all. It answers in lines of JSON."""
@@ -192,12 +209,8 @@ class Process(Child):
 
     def answer(self) -> Any:  # noqa: ANN401
         """Its next line. Raises :class:`Lost`."""
-        try:
+        with losing(self):
             return json.loads(self.receive(time.monotonic() + PATIENCE_S))
-        except (TimeoutError, ProcessError) as error:
-            self.abort()
-            last = (self.stderr_tail() or "").splitlines()[-1:]
-            raise Lost(": ".join([str(error), *last])) from None
 
     def ask(self) -> Any:  # noqa: ANN401
         """Let it take its next step."""

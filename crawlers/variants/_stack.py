@@ -21,6 +21,9 @@ from crawlers.kinds import error_kind
 UNCODED: Final = {"Accept-Encoding": "identity"}
 """The header that asks for content without a coding, as the models do."""
 
+KEEP_S: Final = 3600.0
+"""Seconds that a pool keeps an idle connection: as long as any crawl, like the models."""
+
 
 def version_of(stack: str) -> str:
     """Name and version of a distribution, for the report."""

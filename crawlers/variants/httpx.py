@@ -5,7 +5,10 @@ asyncio's transport, anyio's stream, httpcore's connection and h11's state, all 
 Python. Changed against ``aiohttp``: the stack.
 
 All slots share one client, as the documentation of httpx recommends. Its pool is as
-large as the number of slots. It takes no cookies and no proxies from the environment,
+large as the number of slots, and keeps idle connections as long as the models do. By
+default httpx closes them after five seconds. Those go by the clock, also while the
+process is stopped for the turns of others, and then more connections would be opened
+than there are slots. The client takes no cookies and no proxies from the environment,
 leaves bodies as they come, and leaves redirects alone. Everything else is as httpx
 ships: headers, but for Accept-Encoding, and timeouts. Whenever a
 request begins or ends, httpcore goes through the whole pool and asks the kernel
@@ -33,12 +36,12 @@ from typing import Any
 from crawlers.backend import CrawlFunction
 from crawlers.frontier import Frontier
 from crawlers.http import Exchange
-from crawlers.job import CrawlReport, Fetch, Job
+from crawlers.job import Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.tls import client_context
 from crawlers.variants import _asyncio
 from crawlers.variants._asyncio import Slot, close_rest, run
-from crawlers.variants._stack import UNCODED, Answer, kind_behind, version_of
+from crawlers.variants._stack import KEEP_S, UNCODED, Answer, kind_behind, version_of
 
 
 class Network:
@@ -78,6 +81,7 @@ class Shared(_asyncio.Shared):
         limits = self.httpx.Limits(
             max_connections=job.slots,
             max_keepalive_connections=job.slots if job.keep_alive else 0,
+            keepalive_expiry=KEEP_S,
         )
         transport = self.httpx.AsyncHTTPTransport(
             verify=client_context(job.cafile, job.insecure), limits=limits
@@ -157,8 +161,4 @@ def crawl_as(name: str) -> CrawlFunction:
     """The crawl with the library of this name: one task for each slot, all on one client."""
     import_module(name)
     shared = partial(Shared, library=name)
-
-    def crawl(job: Job, recorder: Recorder) -> CrawlReport:
-        return run(name, job, recorder, fetch, shared, Slot)
-
-    return crawl
+    return partial(run, name, fetch=fetch, make_shared=shared, make_slot=Slot)

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import base64
 import gzip
-import json
 import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from statistics import median
 
 import matplotlib
 import pytest
 
-from bench.cards import document
 from bench.claims.verdict import Evidence
 from bench.cli import reference
 from bench.launch import RESULTS, ROOT
 from bench.text import block
-from crawlers.registry import about
 from tests.bench import committed
 from tools import carried, rebuild
 
@@ -77,33 +73,6 @@ def test_a_rebuild_says_what_it_changed(
     for said in ("changed: results/one/summary.md\n1 file changed\n", "nothing changed\n"):
         rebuild.main()
         assert capsys.readouterr().out == said
-
-
-@pytest.mark.parametrize("name", ["threads", "callbacks", "generators", "async_await", "trio"])
-def test_the_rate_and_the_instructions_on_a_card_are_counted_again(name: str) -> None:
-    """From the records alone, without the analysis."""
-    analysis = committed.analysis()
-    made = document.card(analysis, rebuild.counted(), about(name))
-    card = document.body(made, analysis.campaign, "")
-    trials = committed.records().trials
-    rates = [
-        t.pages_per_s
-        for t in trials
-        if (t.point, t.label, t.status) == ("ladder-100", name, "ok") and t.pages_per_s
-    ]
-    lowest, highest = f"{min(rates):,.0f}", f"{max(rates):,.0f}"
-    assert f"| ladder-100 | {median(rates):,.0f} [{lowest}–{highest}] |" in card
-    lines = map(json.loads, (RESULTS / "costs" / "costs.jsonl").read_text().splitlines())
-    crawls = [
-        line["part"]["crawls"]["crawl"]
-        for line in lines
-        if line.get("program") == f"{name}/instructions" and line["status"] == "ok"
-    ]
-    counts = [
-        (each["counts"]["instructions"][1] - each["counts"]["instructions"][0]) / each["pages"]
-        for each in crawls
-    ]
-    assert f"| instructions | {median(counts):,.0f} " in card
 
 
 @pytest.mark.slow

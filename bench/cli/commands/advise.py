@@ -22,6 +22,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, replace
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -48,75 +49,29 @@ AMOUNT: Final = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([a-zµμ%]*)", re.IGNORECA
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--connections",
-        type=count,
-        default=DEFAULT.connections,
-        metavar="N",
-        help="connections held open at once (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--rate",
-        type=rate,
-        default=DEFAULT.rate,
-        metavar="N",
-        help="pages per second (default: as many as one process can do)",
-    )
-    parser.add_argument(
-        "--delay",
-        type=duration,
-        default=DEFAULT.delay_s,
-        metavar="TIME",
-        dest="delay_s",
-        help="from a request to its answer (default: 100ms)",
-    )
+    value = partial(options.value, parser)
+    value("--connections", count, "N", "connections held open at once", DEFAULT.connections)
+    value("--rate", rate, "N", "pages per second", shown="as many as one process can do")
+    value("--delay", duration, "TIME", "from a request to its answer", DEFAULT.delay_s, "100ms")
     parser.add_argument("--tls", action="store_true", help="over TLS")
-    parser.add_argument(
-        "--work",
-        type=duration,
-        default=DEFAULT.work_s,
-        metavar="TIME",
-        dest="work_s",
-        help="of the processor for each page, beyond fetching and parsing it (default: none)",
-    )
-    parser.add_argument(
-        "--share",
-        type=share,
-        default=DEFAULT.share,
-        metavar="SHARE",
-        help="of the pages that need the work, such as 10%% or 0.1 (default: all)",
-    )
-    parser.add_argument(
-        "--pages-per-connection",
-        type=count,
-        metavar="N",
-        help="open a new connection every N pages (default: connections are kept)",
-    )
-    parser.add_argument(
-        "--load",
-        type=load,
-        default=DEFAULT.load,
-        metavar="SHARE",
-        help="of what a processor can do that you plan to use, at most 95%% (default: 70%%)",
-    )
-    parser.add_argument(
-        "--backends",
-        type=options.names,
-        metavar="A,B",
-        help="only these (default: ten that people choose between)",
-    )
+    words = "of the processor for each page, beyond fetching and parsing it"
+    value("--work", duration, "TIME", words, DEFAULT.work_s, "none")
+    words = "of the pages that need the work, such as 10%% or 0.1"
+    value("--share", share, "SHARE", words, DEFAULT.share, "all")
+    words = "open a new connection every N pages"
+    value("--pages-per-connection", count, "N", words, shown="connections are kept")
+    words = "of what a processor can do that you plan to use, at most 95%%"
+    value("--load", load, "SHARE", words, DEFAULT.load, "70%%")
+    value("--backends", options.names, "A,B", "only these", shown="ten that people choose between")
     parser.add_argument("--all", action="store_true", help="every backend of the campaign")
-    parser.add_argument(
-        "--results",
-        type=Path,
-        metavar="DIR",
-        help="a campaign (default: the reference, or else the newest under results)",
-    )
+    words = "the reference, or else the newest under results"
+    value("--results", Path, "DIR", "a campaign", shown=words)
     options.add_json(parser)
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
-    asked = Need(**{field.name: getattr(arguments, field.name) for field in fields(Need)})
+    given = vars(arguments) | {"delay_s": arguments.delay, "work_s": arguments.work}
+    asked = Need(**{field.name: given[field.name] for field in fields(Need)})
     file = campaign_file(arguments.results)
     costs = known(file)
     everything = arguments.all or arguments.json

@@ -19,7 +19,7 @@ from rich.console import Console
 
 from bench import store
 from bench.claims import ledger, measure
-from bench.cli.options import blocks, names
+from bench.cli.options import blocks, names, value
 from bench.cli.studies import exit_code
 from bench.launch import RESULTS, shown
 from bench.study import runner
@@ -34,19 +34,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="folders under results/ (default: reference, and interpreters if it exists)",
     )
     parser.add_argument("--measure", action="store_true", help="run the experiments first")
-    parser.add_argument("--only", type=names, metavar="A,B", help="with --measure: only these")
-    parser.add_argument(
-        "--repeats",
-        type=blocks,
-        metavar="N",
-        help=f"with --measure: run each experiment at most N times (default: {measure.REPEATS})",
-    )
+    value(parser, "--only", names, "A,B", "with --measure: only these")
+    words = "with --measure: run each experiment at most N times"
+    value(parser, "--repeats", blocks, "N", words, shown=str(measure.REPEATS))
     parser.add_argument(
         "--resume", action="store_true", help="with --measure: take what is missing in the last run"
     )
-    parser.add_argument(
-        "--out", type=Path, metavar="FILE", help="default: claims.md beside the first campaign"
-    )
+    value(parser, "--out", Path, "FILE", "default: claims.md beside the first campaign")
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:

@@ -16,6 +16,7 @@ import argparse
 import json
 import tempfile
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -34,31 +35,12 @@ from bench.study.record import StudyError
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.study(parser, "costs", repeats=3)
     parser.set_defaults(out=None)
-    parser.add_argument(
-        "--backends",
-        type=options.names,
-        metavar="A,B",
-        default=report.CHOSEN,
-        help=f"only these, or all (default: {','.join(report.CHOSEN)})",
-    )
+    value, everyone = partial(options.value, parser), ",".join(report.CHOSEN)
+    value("--backends", options.names, "A,B", "only these, or all", report.CHOSEN, everyone)
     parser.add_argument("--workload", choices=COUNTED, help="only this one")
-    parser.add_argument(
-        "--count",
-        type=options.names,
-        metavar="A,B",
-        help=f"only these: {', '.join(instruments.NAMES)}",
-    )
-    for name, default, text in (
-        ("--pages", 500, "pages of the smaller of two crawls"),
-        ("--slots", 100, "slots of a crawl"),
-    ):
-        parser.add_argument(
-            name,
-            type=options.positive,
-            default=default,
-            metavar="N",
-            help=f"{text} (default: {default})",
-        )
+    value("--count", options.names, "A,B", f"only these: {', '.join(instruments.NAMES)}")
+    value("--pages", options.positive, "N", "pages of the smaller of two crawls", 500)
+    value("--slots", options.positive, "N", "slots of a crawl", 100)
     parser.add_argument(
         "--guard",
         action="store_true",

@@ -27,7 +27,7 @@ from bench.cli.options import names, positive, seconds
 from bench.cli.studies import exit_code
 from bench.fleet import cluster, hold, plan, report
 from bench.fleet.cluster import Fleet
-from bench.fleet.plan import FleetPlan
+from bench.fleet.plan import RAMP_PER_S, TLS_RAMP_PER_S, FleetPlan
 from bench.fleet.records import STUDY, FleetTrial
 from bench.machine.doctor import show
 from bench.plan import backends
@@ -46,20 +46,11 @@ def counts(text: str) -> list[int]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.study(parser, "fleet", repeats=1)
-    parser.add_argument(
-        "--connections",
-        type=counts,
-        default=[100_000],
-        metavar="N,M",
-        help="how many to hold, each in a trial of its own (default: 100000)",
-    )
-    parser.add_argument(
-        "--backends",
-        type=names,
-        default=["callbacks"],
-        metavar="A,B",
-        help=f"such as {','.join(MODELS)} (default: callbacks)",
-    )
+    value = partial(options.value, parser)
+    words = "how many to hold, each in a trial of its own"
+    value("--connections", counts, "N,M", words, [100_000], "100000")
+    words = f"such as {','.join(MODELS)}"
+    value("--backends", names, "A,B", words, ["callbacks"], "callbacks")
     parser.add_argument(
         "--tls", action="store_true", help="over TLS 1.3, each connection with a full handshake"
     )
@@ -69,23 +60,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="start nothing: show how they would be shared, and what is too low",
     )
     parser.add_argument("--fit", action="store_true", help="hold as many as fit")
-    parser.add_argument(
-        "--ramp",
-        type=positive,
-        metavar="N",
-        help="connections that the whole fleet opens per second "
-        f"(default: {plan.RAMP_PER_S}, over TLS {plan.TLS_RAMP_PER_S})",
-    )
-    parser.add_argument(
-        "--scheduler", metavar="ADDRESS", help="of a dask cluster, such as tcp://10.0.0.1:8786"
-    )
-    parser.add_argument(
-        "--answer",
-        type=seconds,
-        default=cluster.ANSWER_S,
-        metavar="S",
-        help="give up a host that does not answer for S seconds (default: %(default)g)",
-    )
+    words = "connections that the whole fleet opens per second"
+    value("--ramp", positive, "N", words, shown=f"{RAMP_PER_S}, over TLS {TLS_RAMP_PER_S}")
+    value("--scheduler", str, "ADDRESS", "of a dask cluster, such as tcp://10.0.0.1:8786")
+    words = "give up a host that does not answer for S seconds"
+    value("--answer", seconds, "S", words, cluster.ANSWER_S, "%(default)g")
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:

@@ -24,12 +24,8 @@ from bench.study.record import StudyError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.study(parser, "micro", repeats=3)
-    parser.add_argument(
-        "--only",
-        type=options.names,
-        metavar="A,B",
-        help=f"measure only these: {', '.join(PARTS)}",
-    )
+    words = f"measure only these: {', '.join(PARTS)}"
+    options.value(parser, "--only", options.names, "A,B", words)
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:

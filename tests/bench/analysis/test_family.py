@@ -70,6 +70,9 @@ def test_a_mirrored_ratio_is_the_ratio_of_the_other_side(values: list[float], fl
     assert found.low is not None
     assert mirrored.high == pytest.approx(1 / found.low)
     assert mirrored.shown == found.shown
+    opposite = {"faster": "slower", "slower": "faster"}
+    assert mirrored.verdict == opposite.get(found.verdict, found.verdict)
+    assert mirrored.value == pytest.approx(1 / sure(found.value))
     twice = mirrored.inverse(stats.PAGES_PER_S)
     assert twice.verdict == found.verdict
     assert twice.low == pytest.approx(found.low)

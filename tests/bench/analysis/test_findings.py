@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -14,14 +13,10 @@ from bench.questions import answers, page
 from bench.questions.question import Answer, Headline
 from bench.report import findings, readme
 from bench.show.measured import Measured
-from bench.text import block
 from tests.bench import committed
 from tests.bench.synthetic import across, analysed, campaign
-from tools.rebuild import headline_campaigns
 
 ROOT = Path(__file__).parents[3]
-MOST_WORDS = 3500
-"""Of docs/findings.md."""
 
 
 def test_findings_come_from_the_records() -> None:
@@ -66,45 +61,11 @@ def test_nothing_is_said_without_data() -> None:
     assert findings.named(analysed(campaign(blocks=1, samples=1)[:1])) == {}
 
 
-def test_a_page_quotes_its_campaign() -> None:
-    """Rebuild with: python -m tools.rebuild documents."""
-    text = (ROOT / "docs" / "reference" / "interpreters.md").read_text()
-    analysis = committed.analysis("interpreters")
-    assert block(text, findings.NAME) == findings.markdown(analysis)
-
-
-def test_the_page_of_findings_quotes_the_published_campaigns() -> None:
-    """Rebuild with: python -m tools.rebuild documents."""
-    text = (ROOT / "docs" / "findings.md").read_text()
-    assert block(text, findings.HEADLINES) == findings.headlines(
-        headline_campaigns(), committed.analysis()
-    )
-    assert len(text.split()) <= MOST_WORDS
-
-
 def test_a_headline_of_the_reference_can_be_read_aloud() -> None:
     for name in ("reference", "interpreters"):
         for _, answer in answers(committed.analysis(name)):
             head = answer.headline.text if answer.headline else ""
             assert len(head.split()) <= 20, head
-
-
-@pytest.mark.parametrize(
-    ("page", "campaign", "charts"),
-    [("docs/reading-the-charts.md", "reference", 4), ("docs/interpreters.md", "interpreters", 1)],
-)
-def test_a_page_shows_the_charts_of_its_campaign(page: str, campaign: str, charts: int) -> None:
-    """Rebuild with: python -m tools.rebuild documents.
-
-    Missing charts come from: python -m bench report results/reference.
-    """
-    folder = ROOT / "results" / campaign
-    analysis = committed.analysis(campaign)
-    text = (ROOT / page).read_text()
-    address = Path(os.path.relpath(folder / "charts", (ROOT / page).parent)).as_posix()
-    shown = readme.markdown(analysis, address, folder / "charts")
-    assert block(text, readme.NAME) == shown
-    assert shown.count("<img ") >= charts
 
 
 def test_what_each_release_changed_is_said_step_by_step() -> None:
@@ -121,3 +82,9 @@ def test_the_gallery_of_a_campaign_across_interpreters_is_its_chart(tmp_path: Pa
     shown = readme.markdown(analysed(across()), "charts", tmp_path)
     assert shown.count("<img ") == 1
     assert 'src="charts/interpreters.svg"' in shown
+
+
+def test_the_pairs_of_a_campaign_are_told() -> None:
+    text = readme.doubts(analysed(campaign(workloads=("throughput",), samples=30)))
+    assert "4 independent pairs" in text
+    assert max(map(len, text.splitlines())) <= 100

@@ -41,7 +41,8 @@ def test_an_interval_has_the_unit_of_its_change(
 
 
 def test_names_agree_with_their_verbs() -> None:
-    assert says("threads", "fetch") == "threads fetch"
+    for name in ("threads", "callbacks", "generators"):
+        assert says(name, "fetch") == f"{name} fetch"
     assert says("async_await", "fetch") == "async/await fetches"
     assert says("uvloop", "need") == "uvloop needs"
     assert says("processes", "crawl") == "processes crawl"

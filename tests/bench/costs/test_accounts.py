@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.analysis.stats import Spread
 from bench.costs import accounts, report
-from bench.costs.accounts import Cost, Crawled
+from bench.costs.accounts import Crawled
 from bench.machine.instruments import SYSCALLS
 from tests.bench.costs.samples import PAGES, counted, crawls, run, sample
 
@@ -25,8 +26,8 @@ def test_ranges_are_over_seeds_and_bad_samples_never_count() -> None:
     good = counted([90.0, 100.0, 130.0])
     bad = sample(seed=4, lost="fetch: wrong digest", crawl={"instructions": 200.0})
     fetch, crawl = accounts.accounts(run(*good, bad))
-    assert fetch.costs["instructions"] == Cost(100.0, 90.0, 130.0)
-    assert crawl.costs["instructions"] == Cost(200.0, 200.0, 200.0), "its crawl was right"
+    assert fetch.costs["instructions"] == Spread(100.0, 90.0, 130.0, 3)
+    assert crawl.costs["instructions"] == Spread(200.0, 200.0, 200.0, 1), "its crawl was right"
     assert fetch.python == "CPython 3.11.9"
 
 
@@ -37,7 +38,7 @@ def test_a_system_call_that_one_seed_did_not_make_counts_as_none() -> None:
         sample("system calls", 2, fetch={"system_calls": 2.0}),
     )
     (made,) = accounts.accounts(run(*samples))
-    assert made.costs["system_call.connect"] == Cost(0.5, 0.0, 1.0)
+    assert made.costs["system_call.connect"] == Spread(0.5, 0.0, 1.0, 2)
     assert list(made.calls()) == ["connect"]
 
 
@@ -63,8 +64,8 @@ def test_no_system_calls_of_threads_that_a_tracer_stopped(
 
 def test_the_words_say_over_how_many_seeds_a_range_is() -> None:
     three = counted([1.0, 2.0, 3.0])
-    assert accounts.seed_words(run(*three)) == "3 hash seeds"
-    mixed = run(*three, *counted([1.0], "generators"))
+    assert accounts.seed_words(accounts.accounts(run(*three))) == "3 hash seeds"
+    mixed = accounts.accounts(run(*three, *counted([1.0], "generators")))
     assert accounts.seed_words(mixed) == "1 to 3 hash seeds"
 
 

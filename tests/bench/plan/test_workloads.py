@@ -20,6 +20,7 @@ from bench.plan.workloads import (
     Point,
     c10k,
     churn,
+    headers,
     steps,
     tls_c10k,
     tls_fetch,
@@ -76,6 +77,12 @@ def test_one_server_never_sees_more_connections_than_a_client_has_ports() -> Non
         sized(entry.point, label).pages for label in entry.labels if label.condition == "churn"
     )
     assert most < 28_232 / 2
+
+
+def test_the_server_is_told_how_many_header_lines_to_send() -> None:
+    point = headers(100, 16000, Participants(1))
+    sites = [sized(point, label).site for label in plan.labels_of(point, ["callbacks"])]
+    assert [site.rpartition(":")[2] for site in sites] == ["5", "20", "80"]
 
 
 # --- TLS --------------------------------------------------------------------------------

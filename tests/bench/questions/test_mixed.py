@@ -13,19 +13,14 @@ from bench.analysis.loops import SlotSchedule, predicted_ms, responses
 from bench.arrivals import WORK_EVERY
 from bench.capacity.model import waiting_s
 from bench.questions import mixed
-from bench.questions.mixed import HALF, MEAN, TAIL, THEORY, WORK, key
-from bench.questions.question import Answer, of_models
+from bench.questions.mixed import MEAN, TAIL, THEORY, key
+from bench.questions.question import of_models
 from bench.show.measured import Measured
 from crawlers.registry import MODELS
 from tests.bench import committed
-from tests.bench.altered import where
+from tests.bench.questions.campaigns import worked
 from tests.bench.sure import sure
 from tests.bench.synthetic import analysed
-from tests.bench.worked import worked
-
-
-def answered(**options: Any) -> Answer:
-    return sure(mixed.answer(analysed(worked(**options))))
 
 
 def found_in(**options: Any) -> Measured:
@@ -35,26 +30,11 @@ def found_in(**options: Any) -> Measured:
 FULL = found_in(blocks=5)
 
 
-def test_a_loop_is_compared_with_a_queue_and_nothing_else_is() -> None:
-    loops = FULL.with_(key(THEORY, 10), FULL.values)
-    assert set(loops) == {"callbacks", "generators", "async_await"}
-    for label in loops:
-        theory = FULL.median(label, key(THEORY, 10))
-        assert FULL.median(label, key(MEAN, 10)) == pytest.approx(theory, rel=0.02)
-
-
 def test_without_a_rate_nothing_is_predicted() -> None:
     """A record with a rate of 0 had ended cite with a ZeroDivisionError."""
     trial = next(t for t in analysed(worked()).records.trials if t.label == "callbacks" and t.work)
     assert predicted_ms(trial) is not None
     assert predicted_ms(trial.model_copy(update={"params": {**trial.params, "rate": 0}})) is None
-
-
-def test_pages_with_work_are_not_among_the_others() -> None:
-    half, mean, tail = (
-        FULL.median("async_await_pool", key(part, 10)) for part in (HALF, MEAN, TAIL)
-    )
-    assert half < mean < tail < FULL.median("async_await_pool", key(WORK, 10)) == 10
 
 
 def test_the_tail_has_samples_beyond_it() -> None:
@@ -76,29 +56,6 @@ def test_the_reference_is_what_a_queue_makes_of_its_schedules() -> None:
     if not errors:
         pytest.skip("this campaign does not measure mixed load with loops")
     assert median(errors) < 0.15
-
-
-def test_chart_and_table_have_every_amount_of_work() -> None:
-    answer = answered(works=(1, 10, 100))
-    (table,), (figure,) = answer.tables, answer.figures
-    rows = [row for row in table.texts if row[0] == "callbacks"]
-    assert [row[1] for row in rows] == ["1.0 ms of work", "10 ms of work", "100 ms of work"]
-    assert next(row for row in table.texts if row[0] == "threads")[5] == "–"
-    assert "500 requests/s at 10 ms" in figure.notes[0]
-
-
-def test_work_that_took_longer_than_asked_is_in_the_table_alone() -> None:
-    """It took 15.3 ms, so the processor was busy for 76 % and not 50, and pages took 25 ms."""
-    took = {"work__cpu_ms": lambda t: 15.3 if t.block < 2 else 10.9}
-    lines = where(worked(blocks=5), lambda t: t.work, **took)
-    found = sure(mixed.answer(analysed(lines)))
-    assert sure(found.headline).behind == "no interval"
-    assert "in 3 trials each" in sure(found.headline).text
-    assert "In 10 of 25 trials work took 1.53 to 1.53 times" in found.warnings[0]
-    values = mixed.measured(analysed(lines)).values["callbacks"][key(MEAN, 10)]
-    assert set(values) == {2, 3, 4}
-    (table,) = found.tables
-    assert {row[0] for row in table.texts} == {*MODELS, "async_await_pool"}
 
 
 @pytest.mark.parametrize(("work_ms", "wait_ms"), [(10.0, 5.0), (15.3, 25.0)])

@@ -9,17 +9,11 @@ import pytest
 from bench.analysis import stats
 from bench.analysis.offered import capacity, keeps_up, shared_rate
 from bench.questions import open_loop
-from bench.schema import AnyRecord, TrialRecord
 from bench.show.figures import Lines
 from bench.show.table import MISSING
+from tests.bench.questions.campaigns import scheduled
 from tests.bench.sure import sure
-from tests.bench.synthetic import MODELS, analysed, campaign
-
-
-def scheduled(**options: object) -> list[AnyRecord]:
-    """A campaign of open loops, the highest of which no model keeps up with."""
-    return campaign(workloads=("openloop",), **options)  # type: ignore[arg-type]
-
+from tests.bench.synthetic import MODELS, analysed
 
 FULL = analysed(scheduled())
 
@@ -31,11 +25,6 @@ def test_the_rate_is_the_lowest_that_some_model_does_not_keep_up_with() -> None:
     late = {r: [x for x in MODELS if not keeps_up(data[x][r], r)] for r in rates}
     assert late[rate]
     assert not any(late[r] for r in rates if r < rate)
-
-
-def test_where_all_keep_up_it_is_the_highest() -> None:
-    data = analysed(scheduled(rates=(1000, 2000))).by_size("openloop", "rate")
-    assert open_loop.telling(data, MODELS) == 2000
 
 
 def test_the_times_are_those_of_the_trials() -> None:
@@ -80,36 +69,6 @@ def test_a_line_of_the_spectrum_is_the_middle_of_its_blocks() -> None:
         last = 100 * (1 - 10 ** -line[-1].x)
         least = min(t.response_time.count for t in FULL.records.trials if t.response_time)
         assert (1 - last / 100) * least == pytest.approx(stats.MIN_BEYOND, rel=0.2)
-
-
-@pytest.mark.parametrize("blocks", [1, 4])
-def test_a_p99_needs_blocks(blocks: int) -> None:
-    """One trial of half a second is off by a factor of 2 to 20: the sample is the trial."""
-    reached = analysed(scheduled(rates=(1000, 2000), blocks=blocks))
-    answer = sure(open_loop.answer(reached))
-    assert "p99" not in f"{answer.finding} {[figure.headline for figure in answer.figures]}"
-    whole = sure(open_loop.answer(analysed(scheduled(rates=(1000, 2000), blocks=5))))
-    assert "At 2,000 requests/s the p99 is" in sure(whole.headline).text
-
-
-def test_one_trial_that_does_not_reach_its_rate_says_so() -> None:
-    text = sure(sure(open_loop.answer(analysed(scheduled(blocks=1)))).headline).text
-    assert text.endswith(", in one trial")
-
-
-def test_a_p99_needs_a_thousand_samples() -> None:
-    answer = sure(open_loop.answer(analysed(scheduled(samples=500, rates=(1000, 2000)))))
-    assert answer.headline is None
-    assert not answer.figures
-
-
-def test_records_without_response_times_are_left_out() -> None:
-    lines = [
-        line.model_copy(update={"response_time": None}) if isinstance(line, TrialRecord) else line
-        for line in scheduled(blocks=2)
-    ]
-    answer = sure(open_loop.answer(analysed(lines)))
-    assert not answer.figures
 
 
 @pytest.mark.parametrize(("percentile", "place"), [(0, 0), (90, 1), (99, 2), (99.9, 3)])

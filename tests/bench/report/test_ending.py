@@ -13,7 +13,7 @@ from rich.console import Console
 from bench.analysis.analysis import Analysis
 from bench.report import ending
 from tests.bench import synthetic
-from tests.bench.questions.test_questions import LADDER
+from tests.bench.questions.campaigns import LADDER
 from tests.bench.report.test_tables import changed, made
 
 CAMPAIGNS: dict[str, Callable[[], Analysis]] = {

@@ -13,7 +13,7 @@ from bench.schema import TrialRecord
 from bench.show.table import MISSING
 from tests.bench import committed
 from tests.bench.costed import costed
-from tests.bench.questions.test_hold import holding
+from tests.bench.questions.campaigns import holding
 from tests.bench.synthetic import analysed
 
 MOST_WORDS = {"README.md": 700, "docs/which-one.md": 2500}

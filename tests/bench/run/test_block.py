@@ -176,9 +176,9 @@ def test_a_harness_in_the_background_interrupts_as_well(shared: Bench) -> None:
 
 @pytest.fixture
 def rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a round takes: the first trial's, and a machine that gets slower by half."""
-    found = iter((50.0, 75.0))
-    monkeypatch.setattr(working, "measure", lambda server, cores: next(found))
+    """What a round takes before and after two trials: the machine gets slower by half."""
+    found = iter((50.0, 75.0, 75.0, 75.0))
+    monkeypatch.setattr(working, "measure", lambda body, cores: next(found))
 
 
 @pytest.mark.usefixtures("rounds")
@@ -192,7 +192,7 @@ def rounds(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_work_is_done_and_its_pages_are_kept_apart(shared: Bench, label: str) -> None:
     record = counts(small.trial(shared, WORKING, label))
     done = sure(record.work)
-    assert (done.work_ms, done.round_us, done.rounds) == (1, 50.0, 20)
+    assert (done.work_ms, done.round_us, done.round_after_us, done.rounds) == (1, 50.0, 75.0, 20)
     assert done.pages == done.expected == 60 // WORK_EVERY
     assert done.check == done.check_expected
     assert done.cpu_ms > 0
@@ -206,14 +206,15 @@ def test_work_is_done_and_its_pages_are_kept_apart(shared: Bench, label: str) ->
     assert done.seed == record.seeds["schedule"]
 
 
-def test_a_round_is_measured_before_each_trial(
+def test_a_round_is_measured_before_and_after_each_trial(
     shared: Bench, rounds: None, request: pytest.FixtureRequest
 ) -> None:
     """Measured once in a campaign, "10 ms" took 15.3 to 16.9 where the machine got slower."""
     with Server(WORKING.site, seed=SITE_SEED, cores=[]) as server:
         both = [small.trial(shared, WORKING, "callbacks", server) for _ in range(2)]
         request.getfixturevalue("monkeypatch").undo()
-        assert working.measure(server, shared.pinning.client) > 0
+        (body,) = server.get(["/p/0"])
+        assert working.measure(body, shared.pinning.client) > 0
     assert [sure(record.work).rounds for record in both] == [20, 13]
 
 

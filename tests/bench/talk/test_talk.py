@@ -22,7 +22,7 @@ from bench.talk.material import Material, TalkError
 from bench.talk.slides import Talk, TalkSlide
 from crawlers.registry import MODELS
 from tests.bench.cli.test_cli import save
-from tests.bench.encrypted import encrypted
+from tests.bench.questions.campaigns import encrypted
 from tests.bench.synthetic import analysed, campaign
 from tools.rebuild import COMMANDS
 

@@ -43,10 +43,11 @@ def whole(**kwargs: Any) -> tuple[AnyRecord, ...]:
     return (*lines[:-1], *fetched(lines), lines[-1])
 
 
-def unequal(records: Sequence[AnyRecord]) -> list[AnyRecord]:
-    """The records with other connections of threads at the server, so work that is not equal."""
+@lru_cache(maxsize=1)
+def unequal() -> tuple[AnyRecord, ...]:
+    """The whole, with other connections of threads at the server, so work that is not equal."""
     opened = {"ledger__connections_opened": 999}
-    return where(records, lambda t: t.ledger and t.label == "threads", **opened)
+    return tuple(where(whole(), lambda t: t.ledger and t.label == "threads", **opened))
 
 
 def changed(records: Sequence[AnyRecord], **update: Any) -> list[AnyRecord]:
@@ -68,4 +69,4 @@ def designs_of(analysis: Analysis) -> dict[str, Design]:
 @lru_cache(maxsize=1)
 def standard() -> dict[str, Design]:
     """What the charts of a campaign say that has something for each."""
-    return designs(unequal(whole()))
+    return designs(unequal())

@@ -7,30 +7,16 @@ import itertools
 import pytest
 
 from bench.analysis.stats import Spread
-from bench.report.charts import Design, designed, kinds, story
+from bench.report.charts import Design, designed, kinds
 from bench.report.charts.look import Look, style
 from bench.report.charts.slide import Slide, spread_apart
 from bench.schema import TrialRecord
 from bench.show.figures import Bars, Figure, Panel
 from bench.show.measured import US
-from bench.show.words import BY_SERVER, footer
-from tests.bench import committed, synthetic
-from tests.bench.report.charts.campaigns import changed, designs, made, standard
+from bench.show.words import BY_SERVER
+from tests.bench import synthetic
+from tests.bench.report.charts.campaigns import changed, designs, made
 from tests.bench.report.looks import crowded
-
-
-def test_no_text_lies_on_another_or_leaves_the_slide() -> None:
-    small_print = footer(synthetic.analysed(made()))
-    found = [crowded(one, synthetic.MODELS, small_print) for one in standard().values()]
-    assert [text for texts in found for text in texts] == []
-
-
-@pytest.mark.slow
-def test_no_text_of_the_reference_lies_on_another() -> None:
-    analysis = committed.analysis()
-    told = story(analysis).values()
-    found = [crowded(each, analysis.backends, footer(analysis)) for each in told]
-    assert [text for texts in found for text in texts] == []
 
 
 def test_what_is_crowded_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

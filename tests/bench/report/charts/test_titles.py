@@ -19,8 +19,8 @@ from bench.show.figures import Bars, Figure, Lines, Stack
 from bench.show.rules import contradiction, names_in
 from bench.show.words import BY_SERVER, footer
 from tests.bench import committed
-from tests.bench.questions.test_memory import for_users
-from tests.bench.report.charts.campaigns import made, whole
+from tests.bench.questions.campaigns import for_users
+from tests.bench.report.charts.campaigns import made, unequal, whole
 from tests.bench.report.looks import crowded
 from tests.bench.synthetic import MODELS, analysed
 
@@ -31,7 +31,7 @@ CAMPAIGNS = pytest.mark.parametrize(
         lambda: analysed(made()),
         lambda: analysed(for_users(list(made()))),
         lambda: analysed(made(blocks=1)),
-        lambda: analysed(whole()),
+        lambda: analysed(unequal()),
         pytest.param(committed.analysis, marks=pytest.mark.slow),
         pytest.param(partial(committed.analysis, LATEST), marks=pytest.mark.slow),
     ],
