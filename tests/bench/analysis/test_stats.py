@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import lru_cache
@@ -115,21 +116,43 @@ def test_ratio_ignores_the_order_of_blocks_and_the_scale(
     assert one.high == pytest.approx(two.high)
 
 
-def test_a_slow_block_does_not_matter_when_both_met_it() -> None:
-    drift = [1.0, 0.5, 1.2, 0.9, 2.0, 1.0]
-    base = blocks_of(drift)
-    other = blocks_of([1.1 * x * (1 + 0.001 * i) for i, x in enumerate(drift)])
-    result = stats.ratio(base, other)
-    assert result.verdict == "faster"
-    assert sure(result.low) > 1.09
+DRIFT = [1.0, 0.5, 1.2, 0.9, 2.0, 1.0]
+NEARLY = [10.3, 10.31, 10.29, 10.3, 10.32]
+HALF = [0.5, 0.51, 0.49, 0.5, 0.52, 0.5]
+AROUND = [100.0 + (-1) ** block for block in range(8)]
+CPU, MEMORY = {"metric": stats.CPU_PER_1000}, {"metric": stats.USER_PER_CONNECTION}
 
 
-def test_the_reason_claims_a_noise_floor_only_where_there_is_one() -> None:
-    """It said "exceeds the noise floor" of numbers that have no A/A pair."""
-    sides = blocks_of([10.0] * 5), blocks_of([10.3, 10.31, 10.29, 10.3, 10.32])
-    assert "no A/A pair" in stats.ratio(*sides).reason
-    assert "exceeds the noise floor" in stats.ratio(*sides, floor=0.01).reason
-    assert stats.ratio(*sides, floor=0.05).verdict == stats.UNDECIDED
+@pytest.mark.parametrize(
+    ("base", "other", "how", "verdict", "reason"),
+    [
+        # A slow block does not matter when both met it.
+        (DRIFT, [1.1 * x * (1 + 0.001 * i) for i, x in enumerate(DRIFT)], {}, "faster", ""),
+        # It said "exceeds the noise floor" of numbers that have no A/A pair.
+        ([10.0] * 5, NEARLY, {}, "faster", "no A/A pair"),
+        ([10.0] * 5, NEARLY, {"floor": 0.01}, "faster", "exceeds the noise floor"),
+        ([10.0] * 5, NEARLY, {"floor": 0.05}, "undecided", "noise floor"),
+        ([1.0] * 6, HALF, CPU, "less CPU", ""),
+        ([1.0] * 6, HALF, MEMORY, "less memory", ""),
+        ([100.0] * 8, AROUND, {}, "equivalent", "within ±2 %"),
+        # The machine cannot tell what its own A/A pairs differ by.
+        ([100.0] * 8, AROUND, {"floor": math.log(1.04)}, "equivalent", "within ±5 %"),
+        ([100.0] * 8, AROUND, {"floor": math.log(1.08)}, "undecided", ""),
+        ([100.0] * 8, [100.0 + 12 * (-1) ** block for block in range(8)], {}, "undecided", ""),
+        # A mean log ratio of 1e-17 was "faster", and "undecided" once it was corrected.
+        ([0.1 * 3 + b for b in range(6)], [0.3 + b for b in range(6)], {}, "equivalent", ""),
+    ],
+)
+def test_a_verdict_needs_an_interval_beyond_1_and_the_floor(
+    base: list[float], other: list[float], how: dict[str, Any], verdict: str, reason: str
+) -> None:
+    found = stats.ratio(blocks_of(base), blocks_of(other), **how)
+    assert found.verdict == verdict
+    assert reason in found.reason
+    margin = re.search(r"within ±(\d) %", reason)
+    assert not margin or found.margin == int(margin[1]) / 100
+    assert (found.margin is None) == (verdict != "equivalent")
+    assert verdict != "undecided" or "floor" in how or sure(found.smallest) > 0.05
 
 
 @pytest.mark.parametrize(
@@ -164,36 +187,6 @@ def test_blocks_without_a_partner_are_left_out() -> None:
     assert stats.ratio({0: 1.0}, {1: 1.0}).value is None
 
 
-def test_a_difference_within_the_noise_floor_is_not_shown() -> None:
-    base = blocks_of([1.0] * 6)
-    other = blocks_of([1.02, 1.021, 1.019, 1.02, 1.022, 1.018])
-    assert stats.ratio(base, other).verdict == "faster"
-    result = stats.ratio(base, other, floor=math.log(1.05))
-    assert result.verdict == "undecided"
-    assert "noise floor" in result.reason
-
-
-def test_words_follow_the_metric() -> None:
-    base = blocks_of([1.0] * 6)
-    other = blocks_of([0.5, 0.51, 0.49, 0.5, 0.52, 0.5])
-    assert stats.ratio(base, other, metric=stats.CPU_PER_1000).verdict == "less CPU"
-    assert stats.ratio(base, other, metric=stats.USER_PER_CONNECTION).verdict == "less memory"
-
-
-def test_equivalence_needs_the_whole_interval_and_the_floor_within_the_margin() -> None:
-    base = dict.fromkeys(range(8), 100.0)
-    near = {block: 100.0 + (-1) ** block for block in range(8)}
-    same = stats.ratio(base, near)
-    assert (same.verdict, same.margin) == ("equivalent", 0.02)
-    # The machine cannot tell what its own A/A pairs differ by.
-    assert stats.ratio(base, near, floor=math.log(1.04)).margin == 0.05
-    noisy = stats.ratio(base, near, floor=math.log(1.08))
-    assert (noisy.verdict, noisy.margin) == ("undecided", None)
-    wide = stats.ratio(base, {block: 100.0 + 12 * (-1) ** block for block in range(8)})
-    assert wide.verdict == "undecided"
-    assert sure(wide.smallest) > 0.05
-
-
 def test_what_the_correction_withdraws_is_undecided() -> None:
     rng = np.random.default_rng(2)
     weak = {block: math.exp(0.05 + 0.03 * x) for block, x in enumerate((-1.3, -1, 0.5, 0.8, 1))}
@@ -221,13 +214,6 @@ def test_a_small_difference_that_is_withdrawn_is_equivalent() -> None:
     found = stats.corrected(family)[0].ratio
     assert (found.verdict, found.margin) == ("equivalent", 0.02)
     assert "correcting for 51" in found.reason
-
-
-def test_sides_that_agree_to_the_last_digit_are_equivalent() -> None:
-    """A mean log ratio of 1e-17 used to be "faster", and "undecided" once it was corrected."""
-    base = {block: 0.1 * 3 + block for block in range(6)}
-    other = {block: 0.3 + block for block in range(6)}
-    assert stats.ratio(base, other).verdict == "equivalent"
 
 
 # --- campaigns ---------------------------------------------------------------------------
