@@ -117,7 +117,7 @@ _LADDER = (
         "callbacks on select",
         "against callbacks: the system call, select, which is limited to 1024 descriptors",
         most=960,
-        module="crawlers.variants.system_call",
+        module="crawlers.variants.settings",
     ),
     Backend(
         "callbacks_poll",
@@ -125,7 +125,7 @@ _LADDER = (
         23,
         "callbacks on poll",
         "against callbacks: the system call, poll",
-        module="crawlers.variants.system_call",
+        module="crawlers.variants.settings",
     ),
     Backend(
         "callbacks_asyncio",

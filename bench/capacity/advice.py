@@ -121,8 +121,7 @@ def _memory(backend: Backend, need: Need, processes: int) -> tuple[float | None,
         )
     if not held.in_all:
         notes.append("user memory alone: not all of the kernel’s could be read")
-    fixed, each = held.fixed_user + held.fixed_kernel, held.user + held.kernel
-    return processes * fixed + need.connections * each, notes
+    return processes * held.fixed + need.connections * held.each, notes
 
 
 def _beyond(backend: Backend, need: Need, in_flight: float) -> list[str]:

@@ -37,7 +37,6 @@ from crawlers.catalogue import HANDED_OVER
 
 # --- costs, all of which can be written as JSON ------------------------------------------------
 
-USER: Final = "user"
 FEWEST_BLOCKS: Final = 2
 """An interval needs two blocks."""
 
@@ -52,12 +51,10 @@ FURTHEST: Final = 10
 class MemoryHeld:
     """Memory of the client: bytes for a connection, and bytes of a process without any."""
 
-    user: float
-    kernel: float
-    fixed_user: float
-    fixed_kernel: float
+    each: float
+    fixed: float
     highest: int  # the most connections of a process at which it was read
-    in_all: bool = True  # otherwise a part of the kernel's could not be read, and there is none
+    in_all: bool = True  # otherwise user memory alone: not all of the kernel's could be read
 
 
 @dataclass(frozen=True, slots=True)
@@ -416,7 +413,7 @@ UNRECORDED_MAPS: Final = 2
 """Mappings of a thread on the machine of the reference, whose records do not have them."""
 
 OWN: Final = {
-    USER: "user_bytes",
+    "user": "user_bytes",
     "page tables": "page_table_bytes",
     "kernel stacks": "kernel_stack_bytes",
 }
@@ -444,10 +441,8 @@ def _held(
         return max(spread.median, 0.0) if spread else 0.0
 
     return MemoryHeld(
-        user=fit.user,
-        kernel=(fit.total or fit.user) - fit.user if in_all else 0.0,
-        fixed_user=fixed(USER),
-        fixed_kernel=sum(fixed(part) for part in OWN if part != USER) if in_all else 0.0,
+        each=(fit.total if in_all else None) or fit.user,
+        fixed=sum(fixed(part) for part in OWN if in_all or part == "user"),
         highest=max(fit.connections),
         in_all=in_all,
     )

@@ -12,8 +12,7 @@ from typing import Final
 
 from bench.analysis.stats import Spread
 from bench.costs.accounts import Account, Counted, accounts, seed_words
-from bench.costs.measure import FLOOR
-from bench.costs.serving import SERVE
+from bench.costs.measure import FLOOR, SERVE
 from bench.machine import instruments
 from bench.machine.instruments import INSTRUCTIONS, SYSCALLS
 from bench.plan.participants import MAIN_VARIANTS

@@ -13,7 +13,7 @@ from bench.show.figures import Axis, Figure, LinePoint, Lines, Plot
 from bench.show.table import Column, Row, Table, name
 from bench.study.record import Run
 from bench.study.report import Report, drawn
-from bench.text import GIB, KIB, count, listing, size_words
+from bench.text import GIB, KIB, count, listing, number, size_words
 
 RAMP: Final = "fleet-ramp"
 MEMORY: Final = "fleet-memory"
@@ -42,13 +42,9 @@ def ramp(run: Run[FleetTrial]) -> Design | Skip:
         lines = {label: line for label, trial in trials.items() if (line := curve(trial, value))}
         marks = {label: line[-1] for label, line in lines.items()}
         if lines:
-            x = Axis("seconds since the start")
+            x = Axis("time since the start", words=seconds)
             plots.append(Plot(lines, x, Axis(""), panel, marks=marks))
     workers = [f"{told(label)} {len(trial.workers)}" for label, trial in trials.items()]
-    opened = [
-        f"{told(label)} held {count(most)} connections after {trial.opened_s:.1f} s"
-        for label, trial in trials.items()
-    ]
     label, first = next(iter(trials.items()))
     figure = Figure(
         name=RAMP,
@@ -56,11 +52,14 @@ def ramp(run: Run[FleetTrial]) -> Design | Skip:
         headline=f"{told(label)}: {count(most)} connections open at once, "
         f"after {first.opened_s:.0f} s",
         subtitle="The backends that held this many, with their workers: " + listing(workers),
-        told=f"Two line charts against time. {'; '.join(opened)}.",
         data=Lines(plots),
         notes=("Memory of both ends: clients, servers and the kernel.",),
     )
     return drawn(figure, f"fleet {run.head.run}", run.head)
+
+
+def seconds(value: float) -> str:
+    return f"{number(value)} s"
 
 
 def connections(moment: Moment) -> float | None:
@@ -92,18 +91,12 @@ def memory(run: Run[FleetTrial]) -> Design | Skip:
     lines = {
         label: [LinePoint(n, each) for n, each in line.items()] for label, line in sizes.items()
     }
-    said = [
-        f"{told(label)} "
-        + ", ".join(f"{size_words(KIB * v.median, 2)} at {count(n)}" for n, v in line.items())
-        for label, line in sizes.items()
-    ]
     x = Axis("connections that the whole fleet holds at once", "values")
     figure = Figure(
         name=MEMORY,
         title=title,
         headline=memory_headline(sizes),
         subtitle="The client’s side: all worker processes and their half of the kernel memory",
-        told=f"Line chart: memory per connection. {'; '.join(said)}.",
         data=Lines([Plot(lines, x, Axis("", "values"), "KiB per connection")]),
         notes=("Without the memory of the processes before their first connection.",),
     )

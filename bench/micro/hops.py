@@ -14,6 +14,7 @@ from itertools import combinations
 from typing import Final
 
 from bench.machine import cpu
+from bench.micro import hop_child
 from bench.schema import Record
 from bench.show.measured import US, Measure, Measured
 from bench.show.table import Table
@@ -24,20 +25,10 @@ from bench.text import capital
 
 PROCESSES: Final = 2  # for each repeat on the command line
 SUBMIT: Final = "submit"
-WAYS: Final = {
-    SUBMIT: "",
-    "call_soon_threadsafe": "",
-    "run_in_executor": "",
-    "to_thread": "",
-    "to_thread on uvloop": "uvloop",
-    "trio": "trio",
-    "anyio": "anyio",
-}
+WAYS: Final = {SUBMIT: "", **{way: library for way, (library, _) in hop_child.WAYS.items()}}
 """Ways to call, and the library that each needs."""
 CALLS, AT_ONCE = 10_000, 100
 """Calls of a process, and tasks that share them when they call at once."""
-CHILD: Final = "bench.micro.hop_child"
-
 TITLE: Final = "A call from a loop to a thread and back"
 ONE, ALL = "one", "alone"
 MEASURES: Final = {
@@ -100,7 +91,8 @@ def hop(way: str, _: int) -> HopCosts:
 
 def ask(way: str, calls: int, at_once: int = 1, cores: list[int] | None = None) -> Call:
     """One process, on all processors or on these."""
-    with Process(way, ["-m", CHILD, way, str(calls), str(at_once)], cores or []) as child:
+    arguments = ["-m", hop_child.__name__, way, str(calls), str(at_once)]
+    with Process(way, arguments, cores or []) as child:
         return Call(**child.ask())
 
 

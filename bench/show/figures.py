@@ -161,7 +161,6 @@ class Figure:
     subtitle: str  # defines the quantity
     data: FigureData
     notes: tuple[str, ...] = ()
-    told: str = ""  # in words, where :mod:`bench.show.alt` does not find the best
 
     @property
     def hollow(self) -> bool:

@@ -80,12 +80,16 @@ def run(
     name: str,
     job: Job,
     recorder: Recorder,
+    loop_factory: LoopFactory | None = None,
+    *,
     fetch: Fetcher[SharedT, SlotT],
     make_shared: Callable[[Job, Recorder], SharedT],
     make_slot: Callable[[int], SlotT],
-    loop_factory: LoopFactory | None = None,
 ) -> CrawlReport:
-    """Crawl with one task for each slot, on the loop that ``loop_factory`` makes."""
+    """Crawl with one task for each slot, on the loop that ``loop_factory`` makes.
+
+    A variant is this with its own ``fetch`` and slots.
+    """
 
     async def start(stop: Stop) -> CrawlReport:
         slots = [make_slot(number) for number in range(job.slots)]

@@ -30,6 +30,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from contextlib import nullcontext
+from functools import partial
 from time import monotonic
 
 import aiohttp
@@ -40,10 +41,10 @@ from yarl import URL
 from crawlers.backend import CrawlFunction
 from crawlers.frontier import Frontier
 from crawlers.http import Exchange
-from crawlers.job import CrawlReport, Fetch, Job
+from crawlers.job import Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.variants import _asyncio
-from crawlers.variants._asyncio import LoopFactory, Slot, close_rest, run
+from crawlers.variants._asyncio import Slot, close_rest, run
 from crawlers.variants._stack import KEEP_S, UNCODED, Answer, kind_behind, version_of
 
 
@@ -162,13 +163,6 @@ def kind_of(error: Exception) -> str:
     return "network"
 
 
-def crawl_on(
-    name: str, job: Job, recorder: Recorder, loop_factory: LoopFactory | None
-) -> CrawlReport:
-    """Crawl with one task for each slot, all on one session."""
-    return run(name, job, recorder, fetch, Shared, Slot, loop_factory)
-
-
 class SharedInTime(Shared):
     """The state that the slots of one crawl share, and a session that limits requests."""
 
@@ -177,16 +171,12 @@ class SharedInTime(Shared):
         return aiohttp.ClientTimeout(total=self.job.timeout_s)
 
 
-def crawl(job: Job, recorder: Recorder) -> CrawlReport:
-    """Crawl with aiohttp on asyncio's loop."""
-    return crawl_on("aiohttp", job, recorder, None)
-
-
-def crawl_in_time(job: Job, recorder: Recorder) -> CrawlReport:
-    """Crawl with aiohttp and its timeouts."""
-    return run("aiohttp_timeouts", job, recorder, fetch, SharedInTime, Slot)
+crawl_on = partial(run, fetch=fetch, make_shared=Shared, make_slot=Slot)
+"""Crawl with one task for each slot, all on one session, on any loop."""
 
 
 def crawl_as(name: str) -> CrawlFunction:
-    """The crawl of this name."""
-    return crawl if name == "aiohttp" else crawl_in_time
+    """The crawl of this name, on asyncio's loop."""
+    if name == "aiohttp":
+        return partial(crawl_on, name)
+    return partial(run, name, fetch=fetch, make_shared=SharedInTime, make_slot=Slot)

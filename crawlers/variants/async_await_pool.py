@@ -87,8 +87,9 @@ def started() -> Started:
 def crawl(job: Job, recorder: Recorder) -> CrawlReport:
     """Crawl with one task for each slot, and processes for the work."""
     name = "async_await_pool"
+    crawl_with = partial(run, name, job, recorder, fetch=fetch, make_slot=async_await.Slot)
     if job.work is None:
-        return run(name, job, recorder, fetch, NoPool, async_await.Slot)
+        return crawl_with(make_shared=NoPool)
     count = processors()
     context = get_context("spawn")
     arrived, gate = context.Semaphore(0), context.Semaphore(0)
@@ -100,8 +101,7 @@ def crawl(job: Job, recorder: Recorder) -> CrawlReport:
         for _ in starts:
             gate.release()
         ready = [each.result() for each in starts]
-        shared = partial(Shared, pool)
-        report = run(name, job, recorder, fetch, shared, async_await.Slot)
+        report = crawl_with(make_shared=partial(Shared, pool))
     finally:
         pool.shutdown(cancel_futures=True)
     report.mechanism["processes"] = count

@@ -10,13 +10,13 @@ remains, because it also ends a crawl that must stop.
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from time import monotonic
 
 from crawlers import async_await
 from crawlers.http import Exchange
-from crawlers.job import CrawlReport, Fetch, Job
-from crawlers.recorder import Recorder
-from crawlers.variants._asyncio import LoopFactory, Shared, run
+from crawlers.job import Fetch
+from crawlers.variants._asyncio import Shared, run
 
 
 async def fetch(shared: Shared, slot: async_await.Slot, item: Fetch) -> Exchange:
@@ -31,13 +31,7 @@ async def fetch(shared: Shared, slot: async_await.Slot, item: Fetch) -> Exchange
         return exchange
 
 
-def crawl_on(
-    name: str, job: Job, recorder: Recorder, loop_factory: LoopFactory | None
-) -> CrawlReport:
-    """Crawl with one task and, for each exchange, one timer, on any loop."""
-    return run(name, job, recorder, fetch, Shared, async_await.Slot, loop_factory)
+crawl_on = partial(run, fetch=fetch, make_shared=Shared, make_slot=async_await.Slot)
+"""Crawl with one task for each slot and one timer for each exchange, on any loop."""
 
-
-def crawl(job: Job, recorder: Recorder) -> CrawlReport:
-    """Crawl with one task and, for each exchange, one timer."""
-    return crawl_on("async_await_timeouts", job, recorder, None)
+crawl = partial(crawl_on, "async_await_timeouts")

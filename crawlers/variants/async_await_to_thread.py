@@ -10,11 +10,11 @@ for it: 5 ms (:func:`sys.setswitchinterval`). ``async_await_pool`` hands the wor
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 from crawlers import async_await, work
 from crawlers.http import Exchange
-from crawlers.job import CrawlReport, Fetch, Job
-from crawlers.recorder import Recorder
+from crawlers.job import Fetch
 from crawlers.variants import _asyncio
 from crawlers.variants._asyncio import run
 
@@ -44,6 +44,7 @@ async def fetch(shared: Shared, slot: async_await.Slot, item: Fetch) -> Exchange
     return exchange
 
 
-def crawl(job: Job, recorder: Recorder) -> CrawlReport:
-    """Crawl with one task for each slot, and threads for the work."""
-    return run("async_await_to_thread", job, recorder, fetch, Shared, async_await.Slot)
+crawl = partial(
+    run, "async_await_to_thread", fetch=fetch, make_shared=Shared, make_slot=async_await.Slot
+)
+"""Crawl with one task for each slot, and threads for the work."""

@@ -12,16 +12,16 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from functools import partial
 from time import monotonic
 from typing import cast
 
 from crawlers.async_await import NO_TIME_S, disconnect
 from crawlers.http import Exchange
-from crawlers.job import CrawlReport, Fetch, Job
-from crawlers.recorder import Recorder
+from crawlers.job import Fetch
 from crawlers.tls import handshaking
 from crawlers.variants import _asyncio
-from crawlers.variants._asyncio import LoopFactory, Shared, run
+from crawlers.variants._asyncio import Shared, run
 
 
 class Slot(_asyncio.Slot):
@@ -176,13 +176,7 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     return exchange
 
 
-def crawl_on(
-    name: str, job: Job, recorder: Recorder, loop_factory: LoopFactory | None
-) -> CrawlReport:
-    """Crawl with one task for each slot, over transports of any loop."""
-    return run(name, job, recorder, fetch, Shared, Slot, loop_factory)
+crawl_on = partial(run, fetch=fetch, make_shared=Shared, make_slot=Slot)
+"""Crawl with one task for each slot, over transports of any loop."""
 
-
-def crawl(job: Job, recorder: Recorder) -> CrawlReport:
-    """Crawl with one task for each slot, over asyncio's transports."""
-    return crawl_on("asyncio_protocol", job, recorder, None)
+crawl = partial(crawl_on, "asyncio_protocol")

@@ -12,15 +12,15 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from functools import partial
 from time import monotonic
 
 from crawlers.async_await import disconnect
 from crawlers.http import RECV_SIZE, Exchange
-from crawlers.job import CrawlReport, Fetch, Job
-from crawlers.recorder import Recorder
+from crawlers.job import Fetch
 from crawlers.sockets import new_socket, unasked
 from crawlers.variants import _asyncio
-from crawlers.variants._asyncio import LoopFactory, Shared, run
+from crawlers.variants._asyncio import Shared, run
 
 
 class Slot(_asyncio.Slot):
@@ -65,13 +65,7 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     return exchange
 
 
-def crawl_on(
-    name: str, job: Job, recorder: Recorder, loop_factory: LoopFactory | None
-) -> CrawlReport:
-    """Crawl with one task for each slot, over sockets on any loop."""
-    return run(name, job, recorder, fetch, Shared, Slot, loop_factory)
+crawl_on = partial(run, fetch=fetch, make_shared=Shared, make_slot=Slot)
+"""Crawl with one task for each slot, over sockets on any loop."""
 
-
-def crawl(job: Job, recorder: Recorder) -> CrawlReport:
-    """Crawl with one task for each slot, over sockets of our own."""
-    return crawl_on("asyncio_sockets", job, recorder, None)
+crawl = partial(crawl_on, "asyncio_sockets")

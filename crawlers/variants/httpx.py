@@ -36,7 +36,7 @@ from typing import Any
 from crawlers.backend import CrawlFunction
 from crawlers.frontier import Frontier
 from crawlers.http import Exchange
-from crawlers.job import CrawlReport, Fetch, Job
+from crawlers.job import Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.tls import client_context
 from crawlers.variants import _asyncio
@@ -161,8 +161,4 @@ def crawl_as(name: str) -> CrawlFunction:
     """The crawl with the library of this name: one task for each slot, all on one client."""
     import_module(name)
     shared = partial(Shared, library=name)
-
-    def crawl(job: Job, recorder: Recorder) -> CrawlReport:
-        return run(name, job, recorder, fetch, shared, Slot)
-
-    return crawl
+    return partial(run, name, fetch=fetch, make_shared=shared, make_slot=Slot)

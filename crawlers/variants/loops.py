@@ -30,8 +30,6 @@ from typing import Any
 
 from crawlers.backend import Backend, BackendError, CrawlFunction
 from crawlers.catalogue import OURS
-from crawlers.job import CrawlReport, Job
-from crawlers.recorder import Recorder
 from crawlers.variants import _asyncio
 
 CRAWLS = {
@@ -84,12 +82,7 @@ def crawl_as(name: str) -> CrawlFunction:
     module, below = CRAWLS[name]
     loop = loop_of(below)
     crawl_on = import_module(f"crawlers.variants.{module}").crawl_on
-
-    def crawl(job: Job, recorder: Recorder) -> CrawlReport:
-        report: CrawlReport = crawl_on(name, job, recorder, loop)
-        return report
-
-    return crawl
+    return partial(crawl_on, name, loop_factory=loop)
 
 
 def on_loop(name: str) -> Backend:

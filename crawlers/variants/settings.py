@@ -19,6 +19,10 @@ Everything that waits and switches is the same as in the backend that each is co
   with a pool. The server sees at most 32 requests in flight. If answers are delayed, the pool is
   the limit and not the machine.
 - ``async_await_mapped``, ``asyncio_protocol_mapped``: the state of malloc, see ``_mapped.py``.
+- ``callbacks_select``, ``callbacks_poll``: the system call. At every turn both pass all descriptors
+  to the kernel and look through all of them afterwards. ``poll`` takes any number of them;
+  ``select`` cannot express a descriptor of 1024 or more, so ``callbacks_select`` refuses a job with
+  more slots.
 - ``asyncio_small_tls``: ``asyncio.sslproto.SSLProtocol`` receives into 256 KiB of its own for each
   connection, and makes and clears them with the connection. Here they are 16 KiB, the largest
   record of TLS, by a class attribute that asyncio does not document. So this is an experiment and
@@ -28,6 +32,7 @@ Everything that waits and switches is the same as in the backend that each is co
 from __future__ import annotations
 
 import os
+import selectors
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -39,7 +44,8 @@ from pathlib import Path
 from typing import Any
 
 from crawlers.backend import BackendError, CrawlFunction
-from crawlers.job import CrawlReport, Job
+from crawlers.job import CrawlReport, Job, JobError
+from crawlers.limits import SPARE
 from crawlers.recorder import Recorder
 from crawlers.variants._mapped import mapped
 
@@ -56,6 +62,9 @@ https://github.com/python/cpython/issues/141044
 
 POOL = 32
 """Largest number of threads: the upper bound of ThreadPoolExecutor's default."""
+
+FD_SETSIZE = 1024
+"""Number of descriptors that select can express, a constant of the C library on Linux."""
 
 TLS_BUFFER = 16 * 1024
 """Bytes of the buffer, and the most that a read from TLS returns."""
@@ -140,6 +149,8 @@ def crawl_as(name: str) -> CrawlFunction:
     """The crawl of this name; raises :class:`BackendError` where its setting cannot be had."""
     if name == "threads_pool":
         return crawl_in_a_pool
+    if name.startswith("callbacks_"):
+        return partial(crawl_with, selector_of(name), name)
     module, setting = SETTINGS[name]
     with setting():
         pass
@@ -165,3 +176,39 @@ def crawl_in_a_pool(job: Job, recorder: Recorder) -> CrawlReport:
     report.concurrency = job.slots
     report.mechanism["pool"] = size
     return report
+
+
+def selector_of(name: str) -> Any:  # noqa: ANN401
+    """The selector of ``callbacks_select`` or ``callbacks_poll``."""
+    call = name.removeprefix("callbacks_")
+    selector = getattr(selectors, f"{call.capitalize()}Selector", None)
+    if selector is None:
+        raise BackendError(f"backend {name} needs {call}, which this platform does not have")
+    return selector
+
+
+def crawl_with(selector: Any, name: str, job: Job, recorder: Recorder) -> CrawlReport:  # noqa: ANN401
+    """Crawl with ``callbacks`` on this selector."""
+    from crawlers import callbacks
+
+    if selector is selectors.SelectSelector:
+        check_slots(job)
+    report = callbacks.crawl(job, recorder, selector_class=selector)
+    report.backend = name
+    return report
+
+
+def check_slots(job: Job) -> None:
+    """Raise :class:`JobError` for more slots than select can wait for."""
+    most = FD_SETSIZE - max(open_descriptors(), SPARE)
+    if job.slots > most:
+        raise JobError(
+            f"select cannot wait for descriptors of {FD_SETSIZE} and above, and {job.slots} "
+            f"slots need some: use at most {max(most, 1)}, or callbacks_poll or callbacks"
+        )
+
+
+def open_descriptors() -> int:
+    """How many descriptors this process has open; 0 if that is unknown."""
+    listing = Path("/proc/self/fd")
+    return len(os.listdir(listing)) if listing.exists() else 0

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
+from functools import partial
 from time import monotonic
 from typing import Any, cast
 
@@ -20,7 +21,7 @@ from tornado.iostream import IOStream, SSLIOStream, StreamClosedError
 
 from crawlers.async_await import disconnect
 from crawlers.http import RECV_SIZE, Exchange
-from crawlers.job import CrawlReport, Fetch, Job
+from crawlers.job import Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.sockets import new_socket, unasked
 from crawlers.tls import handshaking
@@ -127,6 +128,5 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     return exchange
 
 
-def crawl(job: Job, recorder: Recorder) -> CrawlReport:
-    """Crawl with one task for each slot, over Tornado's streams."""
-    return run("tornado", job, recorder, fetch, Shared, Slot)
+crawl = partial(run, "tornado", fetch=fetch, make_shared=Shared, make_slot=Slot)
+"""Crawl with one task for each slot, over Tornado's streams."""

@@ -18,8 +18,6 @@ import numpy as np
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.claims import measure as experiments
-from bench.claims.experiments import ExperimentResult
 from bench.conditions.recorders import fairness
 from bench.plan.labels import Label, on_each, twin_of
 from bench.questions import analysis_of
@@ -40,7 +38,6 @@ from bench.schema import (
     TrialRecord,
 )
 from bench.store import Records, sort_out
-from bench.study.record import Run, RunRecord, SampleRecord, Study
 from bench.text import KIB
 from tests.bench.altered import altered
 
@@ -571,34 +568,3 @@ def compared(
 ) -> list[stats.Comparison]:
     """Every backend with the base, as a family of their own."""
     return stats.compare_pairs(records, stats.star(records, metric, base), metric)
-
-
-def measured(values: dict[str, list[float]], run: str = "one") -> list[Run[ExperimentResult]]:
-    """A run whose experiments found these values, one per repeat. Names are EXPERIMENT.VALUE."""
-    head = RunRecord(
-        study=experiments.STUDY.name,
-        run=run,
-        created="2026-11-21T05:12:00+00:00",
-        command=[],
-        repeats=2,
-        environment=environment(),
-    )
-    samples: list[SampleRecord[ExperimentResult]] = [
-        SampleRecord(
-            run=run,
-            program=name.partition(".")[0],
-            repeat=repeat,
-            part=ExperimentResult({name.partition(".")[2]: number}),
-        )
-        for name, found in values.items()
-        for repeat, number in enumerate(found)
-    ]
-    return [Run(head, samples)]
-
-
-def kept(study: Study[Any], folder: Path, *runs: Run[Any]) -> Path:
-    """The file of a study in a folder, with these runs."""
-    records = (record for run in runs for record in (run.head, *run.samples))
-    file = study.file(folder)
-    file.write_text("".join(record.model_dump_json() + "\n" for record in records))
-    return file

@@ -2,77 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from pathlib import Path
-from typing import cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.connection import MAX_HEAD, MAX_TAILS, Connection, Core
+from server.connection import Core
 from server.delays import Delay
 from server.sites.directory import PRELOAD_EACH
 from server.sites.specs import make_site
 from tests.server.clock import Clock
+from tests.server.fixture_server import get
+from tests.server.wire import CASES, PAGE, SERVED, Case, Wire, connect, new_core, refused, statuses
 
-TREE = make_site("tree:20:5:1024", 1, None)
-LISTING = make_site("list:100:64", 1, None)
-
-
-class Wire:
-    """The transport's side of a connection: keeps what was written."""
-
-    def __init__(self) -> None:
-        self.written = b""
-        self.writes = 0
-        self.eof = False
-        self.closed = False
-        self.reading = True
-
-    def write(self, data: bytes) -> None:
-        assert not self.eof
-        self.written += data
-        self.writes += 1
-
-    def can_write_eof(self) -> bool:
-        return True
-
-    def get_extra_info(self, _: str) -> None:
-        """No socket."""
-
-    def write_eof(self) -> None:
-        self.eof = True
-
-    def close(self) -> None:
-        self.closed = True
-
-    def is_closed(self) -> bool:
-        """A call, so that a type checker does not take it for unchanging."""
-        return self.closed
-
-    abort = close
-
-    def pause_reading(self) -> None:
-        self.reading = False
-
-    def resume_reading(self) -> None:
-        self.reading = True
-
-
-def new_core(delay: Delay | None = None, listing: bool = False) -> tuple[Core, Clock]:
-    clock = Clock()
-    site = LISTING if listing else TREE
-    site.reset()
-    return Core(site, clock.loop, delay or Delay()), clock
-
-
-def connect(core: Core) -> tuple[Connection, Wire]:
-    wire = Wire()
-    connection = core.connect()
-    connection.connection_made(cast(asyncio.Transport, wire))
-    return connection, wire
+REFUSED = [case for case in CASES if refused(case.fixture)]
 
 
 def talk(core: Core, *pieces: bytes) -> Wire:
@@ -82,101 +27,10 @@ def talk(core: Core, *pieces: bytes) -> Wire:
     return wire
 
 
-def get(target: str = "/", rest: str = "Host: x\r\n", method: str = "GET") -> bytes:
-    return f"{method} {target} HTTP/1.1\r\n{rest}\r\n".encode()
-
-
-def statuses(written: bytes) -> list[int]:
-    """The status of each answer to GET, checking the lengths on the way."""
-    found = []
-    while written:
-        head, _, rest = written.partition(b"\r\n\r\n")
-        lines = head.split(b"\r\n")
-        found.append(int(lines[0].split()[1]))
-        length = next(int(x.split(b":")[1]) for x in lines if x.lower().startswith(b"content-len"))
-        assert len(rest) >= length
-        written = rest[length:]
-    return found
-
-
-CHROME = "Host: x\r\nUser-Agent: y\r\nAccept: */*\r\n"
-REQUESTS = st.sampled_from(
-    [
-        get(),
-        get("/", CHROME),
-        get("/missing"),
-        get("/a?b=1&c=%20"),
-        get("/garden/atlas/page-1.html"),
-        get("http://anything:1/garden/atlas/page-1.html"),
-        get("http://anything"),
-        get("/", method="HEAD"),
-        get("/", "Host: x\r\nContent-Length: 0\r\n"),
-        get("/", "Host: x\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n"),
-        b"\r\n\r\n" + get(),
-        get("/", "Host: x\r\nConnection: close\r\n"),
-        b"GET / HTTP/1.0\r\n\r\n",
-        b"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
-        get("/", ""),
-        get("/", "Host: x\r\nHost: y\r\n"),
-        get("/", method="POST"),
-        get("/", method="BREW"),
-        get("/", method="get"),
-        get("/", "Host: x\r\nContent-Length: 3\r\n") + b"abc",
-        get("/", "Host: x\r\nTransfer-Encoding: chunked\r\n") + b"0\r\n\r\n",
-        get("/", "Host: x\r\nno colon\r\n"),
-        get("/", "Host: x\r\nX: " + "y" * MAX_HEAD + "\r\n"),
-        get("/" + "y" * MAX_HEAD),
-        get("/a b"),
-        get("/a\x01b"),
-        get("nothing"),
-        get("*", method="OPTIONS"),
-        b"GET / HTTP/1.1\nHost: x\n\n",
-        b"GET / HTTP/1.1\r\nHost: x\n\r\n",
-        b"GET /\r\n\r\n",
-        b"GET / HTTP/2.0\r\nHost: x\r\n\r\n",
-        b"\x16\x03\x01\x02\x00\x01\x00",
-        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-        b"\n\n",
-        b"\r\r\n\r\n",
-        b"G",
-    ]
-)
-
-
-@given(requests=st.lists(REQUESTS, min_size=1, max_size=5), data=st.data())
-@settings(max_examples=4 * settings().max_examples, deadline=None)
-def test_no_split_of_the_bytes_changes_the_answers(
-    requests: list[bytes], data: st.DataObject
-) -> None:
-    sent = b"".join(requests)
-    whole_core, _ = new_core()
-    whole = talk(whole_core, sent)
-    cuts = data.draw(st.lists(st.integers(0, len(sent)), max_size=20).map(sorted))
-    pieces = [sent[a:b] for a, b in zip([0, *cuts], [*cuts, len(sent)], strict=True)]
-    core, _ = new_core()
-    split = talk(core, *(piece for piece in pieces if piece))
-    assert split.written == whole.written
-    assert (split.eof, split.closed) == (whole.eof, whole.closed)
-    # And with every tail known already.
-    again = talk(core, *(piece for piece in pieces if piece))
-    assert again.written == whole.written
-
-
-CORRECT = st.sampled_from(
-    [
-        get(),
-        get("/missing"),
-        get("/", CHROME),
-        get("/", method="HEAD"),
-        get("/", "Host: x\r\nConnection: close\r\n"),
-        b"GET / HTTP/1.0\r\n\r\n",
-    ]
-)
-
-
-@given(requests=st.lists(CORRECT, min_size=1, max_size=6), joined=st.booleans())
+@given(cases=st.lists(st.sampled_from(SERVED), min_size=1, max_size=6), joined=st.booleans())
 @settings(max_examples=2 * settings().max_examples, deadline=None)
-def test_held_answers_are_the_same_answers(requests: list[bytes], joined: bool) -> None:
+def test_held_answers_are_the_same_answers(cases: list[Case], joined: bool) -> None:
+    requests = [case.sent for case in cases]
     pieces = [b"".join(requests)] if joined else requests
     plain_core, _ = new_core()
     plain = talk(plain_core, *pieces)
@@ -193,106 +47,31 @@ def test_held_answers_are_the_same_answers(requests: list[bytes], joined: bool) 
     assert counts["requests"] == asked
 
 
-@pytest.mark.parametrize(
-    ("request_bytes", "status"),
-    [
-        (get("/", method="POST"), 405),
-        (get("/", method="DELETE"), 405),
-        (get("/", method="get"), 400),
-        (get("/", ""), 400),
-        (b"GET / HTTP/1.1\n\n", 400),
-        (b"hello", 400),
-        (b"\x16\x03\x01", 400),
-        (get("/", "Host: x\r\nContent-Length: 3\r\n"), 400),
-        (get("/", "Host: x\r\nContent-Length: x\r\n"), 400),
-        (get("/", f"Host: x\r\nX: {'y' * MAX_HEAD}\r\n"), 431),
-        (b"GET /" + b"y" * MAX_HEAD, 431),
-    ],
-)
-def test_refusals_end_the_connection(request_bytes: bytes, status: int) -> None:
+@pytest.mark.parametrize("case", REFUSED, ids=str)
+def test_a_refusal_lingers(case: Case) -> None:
     core, clock = new_core()
     connection, wire = connect(core)
-    connection.data_received(request_bytes)
-    assert statuses(wire.written) == [status]
-    assert b"Connection: close\r\n" in wire.written
-    assert (b"Allow: GET, HEAD\r\n" in wire.written) == (status == 405)
+    connection.data_received(case.sent)
+    assert (b"Allow: GET, HEAD\r\n" in wire.written) == (statuses(wire.written) == [405])
     assert wire.eof
     assert not wire.is_closed(), "closing at once could reset the answer away"
-    before = wire.written
-    connection.data_received(get())
-    assert wire.written == before
     clock.advance(60)
     assert wire.is_closed()
     assert core.ledger.summary(True)["total"] == 0
 
 
-def test_a_head_of_just_the_limit_is_served() -> None:
-    room = MAX_HEAD - len(get("/", "Host: x\r\nX: \r\n"))
-    assert statuses(talk(new_core()[0], get("/", f"Host: x\r\nX: {'y' * room}\r\n")).written) == [
-        200
-    ]
-    long = get("/", f"Host: x\r\nX: {'y' * (room + 1)}\r\n")
-    assert statuses(talk(new_core()[0], long).written) == [431]
-
-
-def test_head_has_no_body_and_the_same_head() -> None:
-    core, _ = new_core()
-    full = talk(core, get()).written
-    head = talk(core, get(method="HEAD")).written
-    assert full.startswith(head)
-    assert head.endswith(b"\r\n\r\n")
-    assert talk(core, get(method="HEAD")).written == head
-
-
-@pytest.mark.parametrize(
-    "request_bytes",
-    [
-        get("/", "Host: x\r\nConnection: close\r\n"),
-        get("/", "Host: x\r\nCONNECTION: x ,\tClose\r\n"),
-        b"GET / HTTP/1.0\r\n\r\n",
-        b"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
-    ],
-)
-def test_close_is_said_and_done(request_bytes: bytes) -> None:
-    core, _ = new_core()
-    for _ in range(2):  # the second time the tail is known
-        wire = talk(core, request_bytes + get())
-        assert statuses(wire.written) == [200]
-        assert b"\r\nConnection: close\r\n" in wire.written
-        assert wire.closed
-
-
 def test_pipelined_requests_are_answered_in_one_write() -> None:
     core, _ = new_core()
-    wire = talk(core, get() * 3 + get("/missing"))
+    wire = talk(core, get("/") * 3 + get("/missing"))
     assert statuses(wire.written) == [200, 200, 200, 404]
     assert wire.writes == 1
     assert core.ledger.summary(False)["peak_in_flight"] == 4
 
 
-def test_the_tails_remembered_are_bounded() -> None:
-    core, _ = new_core()
-    for number in range(3 * MAX_TAILS):
-        talk(core, get("/", f"Host: x\r\nX-Number: {number}\r\n"))
-    talk(core, get("/", f"Host: x\r\nX: {'y' * 8000}\r\n"))
-    assert 0 < len(core.tails) <= MAX_TAILS
-    assert max(map(len, core.tails)) < 100
-
-
-@pytest.mark.parametrize("tail", [b"Host: x\r\n\r\n", b"\r\n"])
-def test_what_another_client_sent_does_not_change_a_request(tail: bytes) -> None:
-    """The end of an HTTP/1.0 head had closed the connections of clients that send the same."""
-    core, _ = new_core()
-    before = talk(core, b"GET / HTTP/1.1\r\n" + tail).written
-    core.tails.clear()
-    talk(core, b"GET / HTTP/1.0\r\nX: HTTP/1.1\r\n" + tail)
-    assert talk(core, b"GET / HTTP/1.1\r\n" + tail).written == before
-
-
 def test_delayed_answers_leave_in_the_order_of_their_requests() -> None:
     core, _ = new_core(Delay("fixed", 1.0))
     connection, wire = connect(core)
-    connection.data_received(get() + get("/missing") + get("/", "Host: x\r\nConnection: close\r\n"))
+    connection.data_received(get("/") + get("/missing") + get("/", "Connection: close"))
     assert core.ledger.in_flight == 3
     assert connection.queue is not None
     first, second, third = connection.queue
@@ -309,14 +88,14 @@ def test_delayed_answers_leave_in_the_order_of_their_requests() -> None:
 def test_requests_behind_a_delayed_one_wait_their_turn() -> None:
     core, clock = new_core(Delay("fixed", 1.0))
     connection, wire = connect(core)
-    connection.data_received(get())
+    connection.data_received(get("/"))
     core.behaviour.delay = Delay()
     connection.data_received(get("/missing"))
     assert wire.written == b""
     clock.advance(60)
     assert statuses(wire.written) == [200, 404]
     assert not connection.busy
-    connection.data_received(get())
+    connection.data_received(get("/"))
     assert statuses(wire.written) == [200, 404, 200]
 
 
@@ -324,7 +103,7 @@ def test_a_lost_connection_is_no_longer_in_flight() -> None:
     core, clock = new_core(Delay("fixed", 1.0))
     core.behaviour.hold(0)
     connection, wire = connect(core)
-    connection.data_received(get() * 2)
+    connection.data_received(get("/") * 2)
     assert (core.ledger.in_flight, core.behaviour.held) == (2, 2)
     assert not connection.eof_received()
     connection.connection_lost(None)
@@ -338,7 +117,7 @@ def test_a_lost_connection_is_no_longer_in_flight() -> None:
 def test_a_refusal_does_not_overtake_an_answer_that_is_due() -> None:
     core, clock = new_core(Delay("fixed", 1.0))
     connection, wire = connect(core)
-    connection.data_received(get() + b"nonsense")
+    connection.data_received(get("/") + b"nonsense")
     assert wire.written == b""
     assert not wire.closed
     clock.advance(60)
@@ -357,10 +136,10 @@ def test_a_client_that_does_not_read_is_not_read_from() -> None:
 def test_the_ledger_counts_what_was_asked() -> None:
     core, _ = new_core()
     first, _ = connect(core)
-    for request in (get(), get(), get("/garden/atlas/page-1.html"), get("/none"), get("/none?x")):
+    for request in (get("/"), get("/"), get(PAGE), get("/none"), get("/none?x")):
         first.data_received(request)
     second, _ = connect(core)
-    second.data_received(get(method="HEAD"))
+    second.data_received(get("/", method="HEAD"))
     connect(core)
     before = time.monotonic()
     first.connection_lost(None)
@@ -368,7 +147,7 @@ def test_the_ledger_counts_what_was_asked() -> None:
     assert ended is not None
     assert before <= ended[0] == ended[1] <= time.monotonic()
     assert core.ledger.summary(True) == {
-        "requests": {"/": 3, "/garden/atlas/page-1.html": 1, "/none": 1, "/none?x": 1},
+        "requests": {"/": 3, PAGE: 1, "/none": 1, "/none?x": 1},
         "total": 6,
         "distinct": 4,
         "repeated": 1,
@@ -391,7 +170,7 @@ def test_the_ledger_counts_what_was_asked() -> None:
 def test_a_list_is_counted_once_per_request_on_either_path(
     numbers: list[int], pieces: bool
 ) -> None:
-    core, _ = new_core(listing=True)
+    core, _ = new_core(site=make_site("list:100:64", 1, None))
     connection, wire = connect(core)
     for number in numbers:
         request = get(f"/p/{number}")
@@ -413,11 +192,11 @@ def test_large_files_are_sent_in_pieces(tmp_path: Path) -> None:
         connection.data_received(get("/big.bin"))
         assert wire.writes > 10
         assert wire.written.endswith(b"\r\n\r\n" + content)
-        connection.data_received(get())
+        connection.data_received(get("/"))
         assert wire.written.endswith(b"small")
     connection, wire = connect(core)
     connection.paused = True
-    connection.data_received(get("/big.bin") + get())
+    connection.data_received(get("/big.bin") + get("/"))
     assert not wire.written.endswith(b"small")
     connection.resume_writing()
     assert statuses(wire.written) == [200, 200]
@@ -428,7 +207,7 @@ def test_large_files_are_sent_in_pieces(tmp_path: Path) -> None:
     assert head.endswith(b"\r\n\r\n")
     connection, wire = connect(core)
     connection.paused = True
-    connection.data_received(get("/big.bin", "Host: x\r\nConnection: close\r\n"))
+    connection.data_received(get("/big.bin", "Connection: close"))
     connection.connection_lost(None)
     assert connection.file is None
     with (tmp_path / "big.bin").open("wb") as shrunk:

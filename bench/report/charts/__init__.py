@@ -172,7 +172,7 @@ def designed(figure: Figure) -> Design:
         figure.title,
         re.sub("async/await", "async_await", headline, flags=re.IGNORECASE) if headline else None,
         figure.subtitle,
-        figure.told or alt(figure.title, figure.data),
+        alt(figure.title, figure.data),
         figure.data,
         (*[BY_SERVER] * figure.hollow, *figure.notes[:-1], *[" ".join(last)] * bool(last)),
     )

@@ -8,7 +8,7 @@ from typing import Any
 from bench.capacity.model import Backend, Costs, Extra, MemoryHeld
 
 MIB = 1 << 20
-HELD = MemoryHeld(1000, 4000, 10 * MIB, 1 * MIB, 10_000)
+HELD = MemoryHeld(5000, 11 * MIB, 10_000)
 
 
 def backend(name: str, page: float = 50.0, **changes: Any) -> Backend:
@@ -25,7 +25,7 @@ def backend(name: str, page: float = 50.0, **changes: Any) -> Backend:
         factors=[(10, 0.9), (100, 1.0), (1000, 1.5)],
         extra=Extra(10.0, 40.0, 600.0, name, name),
         plain=HELD,
-        encrypted=replace(HELD, user=30_000),
+        encrypted=replace(HELD, each=34_000),
     )
     return replace(made, **changes)
 

@@ -134,7 +134,7 @@ def test_what_works_in_turn_has_no_calculated_queue() -> None:
 
 
 def test_what_nothing_tells_apart_is_a_group_and_memory_decides_in_it() -> None:
-    heavy = replace(HELD, user=9000)
+    heavy = replace(HELD, each=13_000)
     found = advise(
         costs(
             backend("dear", 100),

@@ -38,7 +38,8 @@ from bench.plan.profiles import profile
 from bench.questions import analysis_of
 from crawlers.chapter import STEPS
 from tests.bench import committed
-from tests.bench.synthetic import analysed, campaign, kept, measured
+from tests.bench.study.made import experiments, kept
+from tests.bench.synthetic import analysed, campaign, environment
 
 PAGE = ROOT / "docs" / "notebook" / "claims.md"
 LEDGER = {claim.name: claim for claim in load_all()}
@@ -52,7 +53,7 @@ def made(**options: Any) -> list[schema.AnyRecord]:
 
 def evidence(**values: list[float]) -> Evidence:
     named = {name.replace("__", "."): found for name, found in values.items()}
-    return Evidence("made-up", analysed(made()), measured(named))
+    return Evidence("made-up", analysed(made()), experiments(named))
 
 
 def of(found: Evidence, name: str) -> Verdict:
@@ -211,9 +212,9 @@ def test_waiting_tasks_of_another_machine_say_nothing() -> None:
 def test_experiments_are_read_from_their_last_run() -> None:
     found = evidence()
     found.measured = [
-        *measured({"awaiting.task_turns": [5.0, 5.0]}, "one"),
-        *measured({"awaiting.task_turns": [2.0, 2.0]}, "two"),
-        *measured({"readiness.epoll_growth": [1.0]}, "three"),
+        *experiments({"awaiting.task_turns": [5.0, 5.0]}),
+        *experiments({"awaiting.task_turns": [2.0, 2.0]}),
+        *experiments({"readiness.epoll_growth": [1.0]}),
     ]
     now = of(found, "await-task").judged[0].now
     assert isinstance(now, ClaimNumber)
@@ -239,7 +240,7 @@ def save(folder: Path, trials: list[schema.AnyRecord], runs: measure.ExperimentR
 def test_the_command_writes_its_page_from_records_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines = measured({"awaiting.coroutine_turns": [0.0], "awaiting.task_turns": [2.0]})
+    lines = experiments({"awaiting.coroutine_turns": [0.0], "awaiting.task_turns": [2.0]})
     folder = save(tmp_path / "made-up", made(), lines)
     assert main(["study", "claims", str(folder)]) == 0
     page = (folder / ledger.PAGE).read_text()
@@ -248,7 +249,7 @@ def test_the_command_writes_its_page_from_records_alone(
 
 
 def test_a_campaign_shows_only_claims_that_something_was_measured_for(tmp_path: Path) -> None:
-    folder = save(tmp_path / "a", made(), measured({"awaiting.task_turns": [2.0]}))
+    folder = save(tmp_path / "a", made(), experiments({"awaiting.task_turns": [2.0]}))
     analysis = analysis_of(store.load(folder))
     found = {verdict.claim.name: verdict for verdict in of_campaign(analysis, folder)}
     assert [one.phrase for one in found["await-task"].judged] == ["reproduced here"]
@@ -284,10 +285,9 @@ def test_the_documented_ledger_is_what_the_committed_campaigns_say() -> None:
 
 def test_every_number_names_the_interpreter_that_it_was_measured_on() -> None:
     """The experiments beside a campaign may have run on another one."""
-    found = evidence(awaiting__task_turns=[2.0, 2.0])
-    (run,) = found.measured
-    there = run.head.environment.model_copy(update={"python": "CPython 3.14.1"})
-    run.head = run.head.model_copy(update={"environment": there})
+    found = evidence()
+    newer = environment(python="CPython 3.14.1")
+    found.measured = experiments({"awaiting.task_turns": [2.0, 2.0]}, environment=newer)
     verdicts = judge([found])
     here = found.analysis.campaign.environment.python
     for name, python in (("await-task", "CPython 3.14.1"), ("thread-50k", here)):
@@ -298,10 +298,9 @@ def test_every_number_names_the_interpreter_that_it_was_measured_on() -> None:
 
 def test_the_chapter_is_told_by_its_steps_with_the_other_interpreter_beside() -> None:
     found = evidence(sleeping__asyncio_early=[0.0, 0.0])
-    (run,) = measured({"sleeping.asyncio_early": [5.0, 5.0]}, "older")
-    there = run.head.environment.model_copy(update={"python": "CPython 3.9.1"})
-    run.head = run.head.model_copy(update={"environment": there})
-    found.measured = [run, *found.measured]
+    older = environment(python="CPython 3.9.1")
+    slept = {"sleeping.asyncio_early": [5.0, 5.0]}
+    found.measured = [*experiments(slept, environment=older), *found.measured]
     told = ledger.by_step([found])
     assert [step for step, *_ in told] == sorted(step for step, *_ in told)
     assert {one.claim.step for _, one, _ in told} <= set(STEPS)

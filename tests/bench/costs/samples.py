@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from bench.costs.accounts import STUDY, Counted, Crawled
-from bench.schema import Environment
-from bench.study.record import Run, RunRecord, SampleRecord
-from tests.bench.synthetic import environment
+from bench.study.record import Run, SampleRecord
+from tests.bench.study import made
 
 PAGES = 500
 TOOLS = {"instructions": "valgrind 3.19.0", "system calls": "strace 6.1"}
@@ -41,17 +41,10 @@ def sample(
     )
 
 
-def run(*samples: SampleRecord[Counted], here: Environment | None = None) -> Run[Counted]:
-    head = RunRecord(
-        study=STUDY.name,
-        run="one",
-        created="2026-11-22T02:00:00.000+00:00",
-        command=["bench", "costs"],
-        repeats=2,
-        settings={"pages": PAGES, "slots": 100, **TOOLS},
-        environment=here or environment(),
-    )
-    return Run(head, list(samples))
+def run(*samples: SampleRecord[Counted], **changes: Any) -> Run[Counted]:
+    settings = {"pages": PAGES, "slots": 100, **TOOLS}
+    created = "2026-11-22T02:00:00.000+00:00"
+    return made.run(STUDY, samples, created=created, settings=settings, **changes)
 
 
 def counted(values: Sequence[float], backend: str = "callbacks") -> list[SampleRecord[Counted]]:

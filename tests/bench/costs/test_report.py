@@ -36,7 +36,7 @@ WHOLE = run(
         )
         for seed in (1, 2)
     ),
-    here=COUNTED,
+    environment=COUNTED,
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,9 +13,9 @@ from bench.fleet import records, report
 from bench.fleet.records import STUDY, FleetTrial, Growth, HostFacts, Moment
 from bench.launch import RESULTS, ROOT
 from bench.report.charts import Design, Skip
-from bench.study.record import Run, RunRecord, SampleRecord
+from bench.study.record import Run
 from bench.text import KIB
-from tests.bench import synthetic
+from tests.bench.study import made
 
 HOST = HostFacts(
     host="127.0.0.1:1",
@@ -50,40 +51,23 @@ def trial(backend: str, connections: int, kib: int = 1, **changes: object) -> Fl
     return FleetTrial.model_validate(values | changes)
 
 
-def fleet(*trials: FleetTrial) -> Run[FleetTrial]:
+def fleet(
+    *trials: FleetTrial, lost: Mapping[str, tuple[str, str]] | None = None
+) -> Run[FleetTrial]:
     """A fleet of one host with these trials."""
-    head = RunRecord(
-        study=STUDY.name,
-        run="20261121-051200-1a2b3c",
-        created="2026-11-21T05:12:00+00:00",
-        command=["fleet"],
-        repeats=1,
-        environment=synthetic.environment(),
-    )
-    samples: list[SampleRecord[FleetTrial]] = [
-        SampleRecord(
-            run=head.run,
-            program=f"{each.label} {each.connections}",
-            repeat=0,
-            part=each,
-        )
-        for each in trials
-    ]
-    return Run(head, samples)
+    parts = {f"{each.label} {each.connections}": [each] for each in trials}
+    return made.run(STUDY, made.samples(parts, lost))
 
 
 def test_everything_is_drawn_from_the_file(tmp_path: Path) -> None:
-    made = fleet(trial("callbacks", 1000), trial("callbacks", 100_000))
-    gone = SampleRecord[FleetTrial](
-        run=made.head.run, program="threads/tls 90000", repeat=0, status="refused", reason="no room"
-    )
-    made.samples.append(gone)
-    synthetic.kept(STUDY, tmp_path, made)
+    gone = {"threads/tls 90000": ("refused", "no room")}
+    run = fleet(trial("callbacks", 1000), trial("callbacks", 100_000), lost=gone)
+    made.kept(STUDY, tmp_path, run)
     found = report.report(STUDY.last(tmp_path))
     found.write(tmp_path, QUIET)
     for name in ("fleet-ramp.svg", "fleet-ramp.png", "fleet-memory.svg"):
         assert (tmp_path / "charts" / name).stat().st_size > 1000
-    python = made.head.environment.python
+    python = run.head.environment.python
     for design in found.designs:
         assert isinstance(design, Design)
         assert python in design.footer[0]
@@ -113,26 +97,28 @@ def test_memory_is_called_flat_only_if_it_is(tmp_path: Path) -> None:
 
 def test_plain_and_encrypted_connections_stay_apart(tmp_path: Path) -> None:
     tls = {"tls": "TLS 1.3, ecdsa, tickets"}
-    made = fleet(
+    run = fleet(
         trial("callbacks", 10**6),
         trial("callbacks", 1000, 2, **tls),
         trial("callbacks", 250_000, 2, **tls),
     )
-    text = report.report(made).excerpt()
+    text = report.report(run).excerpt()
     assert "| callbacks over TLS | 250,000 |" in text
     assert "| owner | callbacks, 1,000,000 | callbacks over TLS, 250,000 |" in text
     assert "| sum, both ends | 9.00 | 18.00 |" in text
-    assert [one.label for one in records.largest(made)] == ["callbacks", "callbacks/tls"]
-    ramp = report.ramp(made)
+    assert [one.label for one in records.largest(run)] == ["callbacks", "callbacks/tls"]
+    ramp = report.ramp(run)
     assert isinstance(ramp, Design)
     assert ramp.alt == (
-        "Two line charts against time. callbacks held 1,000,000 connections after 4.0 s."
+        "Line chart: Connections and memory against time, up to the summit. connections held, "
+        "counted by the servers: callbacks 1M at 4 s. additional memory of the machines, GiB: "
+        "callbacks 0.00391 at 4 s."
     )
-    drawn = report.memory(made)
+    drawn = report.memory(run)
     assert isinstance(drawn, Design)
-    assert "callbacks 6.0 KiB at 1,000,000" in drawn.alt
-    assert "callbacks over TLS 12 KiB at 1,000, 12 KiB at 250,000" in drawn.alt
-    report.report(made).write(tmp_path, QUIET)
+    assert "KiB per connection: callbacks 6 at 1M" in drawn.alt
+    assert "callbacks/tls 12 at 1,000, 12 at 250k" in drawn.alt
+    report.report(run).write(tmp_path, QUIET)
     assert (tmp_path / "charts" / "fleet-memory.svg").is_file()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, TypeVar
+from typing import Final
 
 from bench.micro import hops as hops_study
 from bench.micro import pool as pool_study
@@ -13,44 +13,9 @@ from bench.micro.hops import SUBMIT, Call, HopCosts
 from bench.micro.pool import WAYS, Pooled
 from bench.micro.startup import BARE, Start
 from bench.micro.tasks import KINDS, Switched, TaskSample, TasksHeld
-from bench.study.record import Run, RunRecord, SampleRecord, Study
+from bench.study.record import Run
 from bench.text import MIB
-from tests.bench.synthetic import environment
-
-Part = TypeVar("Part")
-
-
-def made(
-    study: Study[Part],
-    parts: Mapping[str, list[Part]],
-    lost: Mapping[str, tuple[str, str]] | None = None,
-) -> Run[Part]:
-    """A run of a study: program -> what it saw in each round, or status and reason."""
-    head = RunRecord(
-        study=study.name,
-        run="one",
-        created="2026-11-25T02:00:00.000+00:00",
-        command=["bench", "study"],
-        repeats=6,
-        environment=environment(),
-    )
-    every: list[tuple[str, int, Any]] = [
-        (program, repeat, {"part": part})
-        for program, found in parts.items()
-        for repeat, part in enumerate(found)
-    ]
-    for program, (status, reason) in (lost or {}).items():
-        # The round after those that count: one round has one sample.
-        round_ = len(parts.get(program, ()))
-        every.append((program, round_, {"status": status, "reason": reason}))
-    return Run(
-        head,
-        [
-            SampleRecord(run="one", program=program, repeat=repeat, **more)
-            for program, repeat, more in every
-        ],
-    )
-
+from tests.bench.study.made import run, samples
 
 BYTES: Final = {"coroutine": 400, "asyncio": 1000, "trio": 1900, "thread": 18_000}
 STACK, TABLES, OTHER, FIXED = 16_384, 4096, 6000, 50_000
@@ -79,7 +44,7 @@ def tasks(names: Mapping[str, int] = BYTES) -> Run[TaskSample]:
             parts[f"{name} {count}"] = [held(name, count) for _ in range(2)]
     eager = "eager tasks need Python 3.12; this is 3.11"
     lost = {"asyncio_eager": ("refused", eager), "thread 99999": ("refused", "no room")}
-    return made(tasks_study.STUDY, parts, lost)
+    return run(tasks_study.STUDY, samples(parts, lost))
 
 
 def start(cpu_s: float, mib: float | None, modules: int) -> Start:
@@ -95,7 +60,7 @@ def startup(unread: bool = False) -> Run[Start]:
         mib = None if unread else 10.0 + place
         starts[name] = [start(0.02 + 0.01 * n + extra, mib, 200 + place) for n in range(3)]
     lost = {"uvloop": ("refused", "uvloop has no wheel")}
-    return made(startup_study.STUDY, starts, lost)
+    return run(startup_study.STUDY, samples(starts, lost))
 
 
 def call(us: float) -> Call:
@@ -114,7 +79,7 @@ def hops(repeats: int = 6, gap: float = 20, pinned: bool = True) -> Run[HopCosts
             )
             for us in (20 + gap * place + repeat for repeat in range(repeats))
         ]
-    return made(hops_study.STUDY, found, {"trio": ("refused", "trio is not installed")})
+    return run(hops_study.STUDY, samples(found, {"trio": ("refused", "trio is not installed")}))
 
 
 def page(way: str, us: float) -> Pooled:
@@ -134,13 +99,13 @@ def pool(repeats: int = 6, gap: float = 20, httpx: float = 1) -> Run[Pooled]:
 
     The first way of httpx costs ``httpx`` times as much as the others.
     """
-    samples = {}
+    pages = {}
     for way in WAYS:
         if not way.startswith("trio"):
             less, factor = gap * ("workers" in way), httpx if way == "httpx with its limit" else 1
-            samples[way] = [page(way, factor * (100 + n - less)) for n in range(repeats)]
+            pages[way] = [page(way, factor * (100 + n - less)) for n in range(repeats)]
     lost = {
         "trio with workers": ("refused", "trio is not installed"),
         "asyncio with workers": ("void", "/p has other bytes than on the site"),
     }
-    return made(pool_study.STUDY, samples, lost)
+    return run(pool_study.STUDY, samples(pages, lost))

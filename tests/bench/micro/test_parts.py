@@ -16,7 +16,7 @@ from bench.micro.startup import BARE
 from bench.study.record import Run, StudyError
 from crawlers.backend import Backend
 from tests.bench.micro import made
-from tests.bench.synthetic import kept
+from tests.bench.study.made import kept
 
 QUIET = Console(quiet=True)
 ABSENT = "no_such_backend"

@@ -17,7 +17,8 @@ def test_a_user_is_advised_and_quoted_by_user_memory() -> None:
     assert {fit.total for fit in analysis.memory.values()} == {None}
     costs = sure(model.costs(analysis))
     held = [each.plain for each in costs.backends if each.plain]
-    assert {(each.kernel, each.fixed_kernel, each.in_all) for each in held} == {(0.0, 0.0, False)}
+    assert {each.in_all for each in held} == {False}
+    assert {each.each for each in held} == {fit.user for fit in analysis.memory.values()}
     numbers = Numbers(analysis)
     numbers.group = None  # no published campaign read it either
     with pytest.raises(NotShownError, match="not all"):

@@ -152,7 +152,7 @@ def told(question: Question, answer: Answer) -> str:
     parts += ["\n".join(section(table)).rstrip() for table in answer.tables]
     for figure in answer.figures:
         title = f"## {figure.name}: {figure.title}"
-        words = (figure.headline, figure.subtitle, figure.told or alt(figure.title, figure.data))
+        words = (figure.headline, figure.subtitle, alt(figure.title, figure.data))
         parts += ["\n".join(filter(None, (title, *words, *figure.notes, *marks(figure))))]
     return "\n\n".join([*parts, *answer.warnings, *answer.method]) + "\n"
 

@@ -25,7 +25,9 @@ from bench.report import charts, cite, export, files, page, summary
 from bench.store import Records
 from tests.bench import committed
 from tests.bench.cli.test_cli import save
-from tests.bench.synthetic import MODELS, analysed, campaign, kept, measured, rungs
+from tests.bench.study.made import experiments as experimented
+from tests.bench.study.made import kept
+from tests.bench.synthetic import MODELS, analysed, campaign, rungs
 from tests.browsing import barriers, opened
 
 DRAWN = ("throughput", "memory")
@@ -44,7 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     folder = save(tmp_path_factory.mktemp("campaigns") / "made", records)
     file = folder / store.FILE_NAME
-    kept(experiments.STUDY, folder, *measured({"awaiting.task_turns": [2.0]}))
+    kept(experiments.STUDY, folder, *experimented({"awaiting.task_turns": [2.0]}))
     with pytest.MonkeyPatch.context() as patch:
         whole = charts.story
         patch.setattr(charts, "story", lambda analysis: {n: whole(analysis)[n] for n in DRAWN})

@@ -4,77 +4,27 @@ from __future__ import annotations
 
 import re
 import socket
+from functools import partial
 from math import inf
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import h11
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server import request
 from server.models.conversation import PART, Conversation
-from server.models.messages import REMEMBERED, Refused, _known, read_head
+from server.models.messages import Refused, read_head
 from server.models.service import Limits, Service
 from server.sites.directory import PRELOAD_EACH
 from server.sites.specs import make_site
 from tests.server.fixture_server import get
-from tests.server.models.serving import chunked
+from tests.server.wire import conversation as in_memory
+from tests.server.wire import talk
 
 SITE = make_site("list:10:200000", 1, None)
-
-
-def conversation(**limits: float) -> Conversation:
-    """One that began at 0."""
-    return Conversation(Service(SITE, socket.socket(), Limits(**limits)), 0.0)  # type: ignore[arg-type]
-
-
-@pytest.fixture(autouse=True)
-def _no_sockets(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A service needs a listening socket only to hand it on."""
-    monkeypatch.setattr(socket, "socket", lambda: None)
-
-
-def talk(talker: Conversation, *pieces: bytes, now: float = 0.0) -> bytes:
-    """Feed pieces; everything that is sent, up to the end of the conversation."""
-    sent = b""
-    for piece in pieces:
-        talker.feed(piece)
-        while (part := talker.part(now)) is not None:
-            sent += part
-    return sent
-
-
-REQUESTS = st.sampled_from(
-    [
-        get("/p/1"),
-        get("/p/2", "X: y", method="HEAD"),
-        get("/nothing"),
-        b"\r\n\r\n",
-        b"POST /p/1 HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nabcde",
-        b"POST /p/1 HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked(b"abc"),
-        b"POST /p/1 HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabc\r\n",
-        b"GET http://x/p/1 HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"PATCH /p/1 HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"GET / HTTP/1.1\nHost: x\n\n",
-        b"GET / HTTP/3.1\r\nHost: x\r\n\r\n",
-        b"\x16\x03\x01",
-        b"\rG",
-        get("/p/3", "Connection: close"),
-        get("/p/4", "X: " + "y" * 300),
-    ]
-)
-
-
-@given(st.lists(REQUESTS, max_size=6), st.data())
-def test_no_split_of_the_bytes_changes_the_answers(parts: list[bytes], data: st.DataObject) -> None:
-    whole = b"".join(parts)
-    places = sorted(data.draw(st.sets(st.integers(0, len(whole)), max_size=20)))
-    pieces = [whole[a:b] for a, b in zip([0, *places], [*places, len(whole)], strict=True) if a < b]
-    limits = {"max_head": 250}
-    expected = talk(conversation(**limits), whole or b"\r\n", b"")
-    assert talk(conversation(**limits), *pieces, b"") == expected
-    assert talk(conversation(**limits), *(bytes([byte]) for byte in whole), b"") == expected
+conversation = partial(in_memory, SITE)
 
 
 def test_an_answer_leaves_in_parts() -> None:
@@ -132,7 +82,7 @@ def test_a_file_that_is_lost_ends_the_conversation(tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text("x")
     (tmp_path / "large").write_bytes(bytes(PRELOAD_EACH + 1))
     site = make_site(f"dir:{tmp_path}", 1, None)
-    talker = Conversation(Service(site, socket.socket(), Limits()), 0.0)
+    talker = in_memory(site)
     (tmp_path / "large").unlink()
     sent = talk(talker, get("/large"))
     assert sent.endswith(b"\r\n\r\n")
@@ -151,7 +101,7 @@ def test_a_reader_has_time_for_each_part() -> None:
 
 
 def test_a_server_that_stops_owes_nothing_to_the_idle() -> None:
-    service = Service(SITE, socket.socket(), Limits(grace_s=5.0))
+    service = Service(SITE, MagicMock(), Limits(grace_s=5.0))
     idle, asking = (Conversation(service, 0.0) for _ in range(2))
     talk(asking, get("/nothing")[:9])
     service.stop(1.0)
@@ -164,38 +114,6 @@ def test_a_server_that_stops_owes_nothing_to_the_idle() -> None:
     assert late.overdue(6.1) == socket.SHUT_RDWR
     assert late.counts.ended == "stop"
     assert idle.overdue(inf) == socket.SHUT_RDWR
-
-
-def test_what_another_client_sent_does_not_change_a_head() -> None:
-    old = b"GET / HTTP/1.0\r\nVia: HTTP/1.1\r\nHost: same\r\n\r\n"
-    before = read_head(old)
-    read_head(b"GET / HTTP/1.1\r\nHost: same\r\n\r\n")
-    assert read_head(old) == before
-
-
-HOSTS = [b"", b"x", b"x:", b"x:80", b"1.2.3.4:80", b"[::1]:80", b"xn--a.b", b"a_b", b"a%20b"]
-NO_HOSTS = [b"a b", b"a/b", b"a@b", b"x,y", b"[::1", b"::1", b"x:y", b"x:80:80", b"[x]", b"\xff"]
-
-
-@pytest.mark.parametrize("version", [b"1.0", b"1.1"])
-@pytest.mark.parametrize("host", HOSTS + NO_HOSTS)
-def test_a_host_is_a_host(host: bytes, version: bytes) -> None:
-    """RFC 9112, 3.2; the fixture server is as strict."""
-    head = b"GET / HTTP/%b\r\nHost: %b\r\n\r\n" % (version, host)
-    refusals = []
-    for read, refusal in ((read_head, Refused), (request.read_head, request.Refusal)):
-        try:
-            read(head)
-        except refusal as refused:
-            refusals.append(refused.payload)
-    assert len(refusals) == (2 if host in NO_HOSTS else 0)
-    assert all(payload.startswith(b"HTTP/1.1 400 ") for payload in refusals)
-
-
-def test_the_heads_remembered_are_bounded() -> None:
-    for number in range(3 * REMEMBERED):
-        read_head(get("/", f"X: {number}"))
-    assert len(_known) <= REMEMBERED
 
 
 LINES = st.sampled_from(
