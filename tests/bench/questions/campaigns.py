@@ -212,7 +212,7 @@ MEMORY: Cases = {
     ),
     "no TLS": lambda: kept(held(), lambda t: t.workload == "c10k"),
     "intervals of models overlap": lambda: usual(
-        campaign, workloads=("c10k",), effects=False, noise=0.3, samples=20
+        campaign, workloads=("c10k",), effects=False, noise=1.0, samples=20
     ),
 }
 
