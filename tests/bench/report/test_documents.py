@@ -18,7 +18,6 @@ import pytest
 from rich.console import Console
 
 from bench.analysis.analysis import Analysis
-from bench.cards import document
 from bench.costs.accounts import accounts
 from bench.questions import analysis_of
 from bench.report import campaigns, cite, ending, findings, summary
@@ -29,6 +28,7 @@ from tests.bench.altered import where
 from tests.bench.costs.samples import run, sample
 from tests.bench.questions.campaigns import kept
 from tests.bench.synthetic import MODELS, across, analysed, campaign, gathered, rungs
+from tools.cards import document
 
 GOLDEN: Final = Path(__file__).with_name("golden")
 BACKENDS = (*MODELS, "trio", "aiohttp")

@@ -134,6 +134,13 @@ def test_the_code_is_that_of_the_models() -> None:
             place = lines.index(line.strip(), place)
 
 
+def test_a_reading_beside_the_campaign_is_tested_too() -> None:
+    """What the chapter means most likely was left out, because it was measured beside."""
+    tested = slide("the-claim-tested")
+    assert "| a thread that only waits | 50 KiB |" in tested.body
+    assert "not tested" not in tested.notes
+
+
 # --- in one file, and in a browser --------------------------------------------------------
 
 
