@@ -65,17 +65,25 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
 def run_module(
     python: Sequence[str], module: str, *arguments: str, timeout_s: float
 ) -> subprocess.CompletedProcess[str]:
-    """Run a module of this suite with an interpreter, and keep what it writes.
+    """Run a module of this suite with an interpreter: see :func:`output`."""
+    return output([*python, "-m", module, *arguments], timeout_s)
+
+
+def output(
+    words: Sequence[str], timeout_s: float, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a program without input, by default in a clean environment, and keep what it writes.
 
     Raises :class:`OSError` when there is no such program, and
     :class:`subprocess.TimeoutExpired`. Whether it failed is for the caller to check.
     """
     return subprocess.run(
-        [*python, "-m", module, *arguments],
+        words,
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",
         errors="replace",
         cwd=ROOT,
-        env=environment(),
+        env=environment() if env is None else env,
         timeout=timeout_s,
     )

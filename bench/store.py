@@ -72,6 +72,8 @@ class Log:
             raise StoreError(f"{path}: compressed, so it cannot grow; unpack it with gunzip first")
         flags = os.O_RDWR | os.O_APPEND | (os.O_CREAT | os.O_EXCL if create else 0)
         try:
+            if create:
+                path.parent.mkdir(parents=True, exist_ok=True)
             self._file = FileIO(os.open(path, flags, 0o644), "a+")
         except OSError as error:
             raise StoreError(f"{path}: {error.strerror}") from None

@@ -142,6 +142,7 @@ def chosen(arguments: argparse.Namespace) -> Options:
         profile=arguments.profile,
         backends=backends(arguments),
         base=arguments.base,
+        only=getattr(arguments, "only", None),  # pytest has -k
         blocks=arguments.blocks,
         seed=arguments.seed,
         deadline_s=arguments.deadline,

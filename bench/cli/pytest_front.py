@@ -31,8 +31,8 @@ from bench.cli.command import draw_to_files
 from bench.cli.commands.run import publish
 from bench.controls import CONTROLS
 from bench.errors import BenchError
-from bench.plan import backends, plan, profiles
 from bench.plan.labels import Label
+from bench.plan.plan import PlannedPoint
 from bench.run import runner
 from bench.run.runner import Finished
 from bench.schema import TrialRecord
@@ -40,7 +40,7 @@ from bench.terminal import Terminal
 from bench.text import printable
 
 ENTRY = "entry"
-NAMES = pytest.StashKey[list[str]]()
+ENTRIES = pytest.StashKey[Sequence[PlannedPoint]]()
 FINISHED = pytest.StashKey[Finished]()
 
 
@@ -57,33 +57,18 @@ def pytest_configure(config: pytest.Config) -> None:
     if ours.benchmark_histogram and find_spec("pygal") is None:
         wanted_by = "python -m pip install 'pytest-benchmark[histogram]'"
         raise pytest.UsageError(f"--benchmark-histogram needs pygal: {wanted_by}")
-    names = config.option.backends = options.backends(config.option)
     try:
-        usual = profiles.profile(config.getoption("--profile")).backends
-        known = backends.look_up(names or usual)
-        config.stash[NAMES] = backends.choose(known, names, usual)
+        config.stash[ENTRIES] = runner.planned(options.chosen(ours))[1]
     except BenchError as error:
         raise pytest.UsageError(printable(str(error))) from None
 
 
 def entries(config: pytest.Config) -> list[tuple[str, str, str]]:
     """(workload, point id, backend) of everything to measure, without twins."""
-    resume = config.getoption("--resume")
-    if resume is not None:
-        records = runner.reopen(resume)
-        pairs = [(e.workload, e.point, e.labels) for e in records.campaign.plan]
-    else:
-        points = profiles.profile(config.getoption("--profile")).points
-        names = config.stash[NAMES]
-        named = config.getoption("--backends") is not None
-        pairs = [
-            (p.workload, p.id, list(map(str, plan.labels_of(p, names, named=named))))
-            for p in points
-        ]
     return [
-        (workload, point, backend)
-        for workload, point, labels in pairs
-        for backend in dict.fromkeys(Label.parse(label).backend for label in labels)
+        (entry.point.workload, entry.point.id, backend)
+        for entry in config.stash[ENTRIES]
+        for backend in dict.fromkeys(label.backend for label in entry.labels)
         if backend not in CONTROLS
     ]
 
@@ -92,10 +77,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make one test for each backend at each point."""
     if ENTRY not in metafunc.fixturenames:
         return
-    try:
-        found = entries(metafunc.config)
-    except BenchError as error:
-        raise pytest.UsageError(printable(str(error))) from None
+    found = entries(metafunc.config)
     metafunc.parametrize(
         ENTRY,
         [(point, backend) for _, point, backend in found],

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
-from bench.conditions.condition import Condition
+from bench.conditions.condition import Condition, Fields
 from bench.schema import Cancelled, Ledger
 from bench.sides.leftovers import AS_USUAL
 from bench.sides.process import WorkerError
@@ -62,13 +61,11 @@ class Interrupted(Condition):
             open_at_server=open_now,
         )
 
-    def seen(self, sides: Sides, rate: float) -> dict[str, Any]:
+    def seen(self, sides: Sides, rate: float) -> Fields:
         # There were no pages, as there should be.
         return {"cancelled": sides.parts["cancelled"], "pages_per_s": None}
 
-    def void(
-        self, result: Result, ledger: Ledger, slots: int, parts: Mapping[str, Any]
-    ) -> str | None:
+    def void(self, result: Result, ledger: Ledger, slots: int, parts: Fields) -> str | None:
         """It counts when each exchange was cancelled, and nothing was left at either end."""
         cancelled: Cancelled | None = parts.get("cancelled")
         if result.stopped != "interrupted" or cancelled is None:

@@ -15,6 +15,8 @@ from bench.sides.sides import Sides
 from bench.sides.tls import Tls
 
 Params = dict[str, int | float | str | None]
+Fields = Mapping[str, Any]
+"""Those of a record, by name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,13 +95,11 @@ class Condition:
         """Exchanges per second, if those of the whole crawl are not what counts."""
         return rate
 
-    def seen(self, sides: Sides, rate: float) -> dict[str, Any]:
+    def seen(self, sides: Sides, rate: float) -> Fields:
         """Its fields of the record."""
         return {}
 
-    def void(
-        self, result: Result, ledger: Ledger, slots: int, parts: Mapping[str, Any]
-    ) -> str | None:
+    def void(self, result: Result, ledger: Ledger, slots: int, parts: Fields) -> str | None:
         """Why a trial does not count, or None when it does; ``parts`` are the fields seen."""
         return None
 

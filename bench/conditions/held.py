@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
-from bench.conditions.condition import Condition, Params
+from bench.conditions.condition import Condition, Fields, Params
 from bench.schema import Ledger
 from bench.sides.protocol import Command, Result, Schedule
 from bench.sides.sides import Sides
@@ -71,15 +71,14 @@ class Held(Condition):
         with sides.measuring_memory():
             yield
 
-    def seen(self, sides: Sides, rate: float) -> dict[str, Any]:
+    def seen(self, sides: Sides, rate: float) -> Fields:
         return {"memory": sides.parts["memory"]}
 
-    def void(
-        self, result: Result, ledger: Ledger, slots: int, parts: Mapping[str, Any]
-    ) -> str | None:
+    def void(self, result: Result, ledger: Ledger, slots: int, parts: Fields) -> str | None:
         if ledger.peak_in_flight != slots:
             return f"only {ledger.peak_in_flight} of {slots} connections were held at once"
         return None
 
 
 HELD = Held()
+HELD_AWAKE = Held(sleeps=False)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from bench.arrivals import WORK_EVERY
-from bench.conditions.condition import Condition, Params
+from bench.conditions.condition import Condition, Fields, Params
 from bench.machine.cpu import Pinning
 from bench.schema import LoadReport, Quantiles
-from bench.sides.loads import How
-from bench.sides.protocol import Command, Load
+from bench.sides.protocol import Command, How, Load
 from bench.sides.sides import Sides
 
 
@@ -27,7 +24,7 @@ class UnderLoad(Condition):
         return {
             "role": "server",
             **({"rate": self.per_s} if self.per_s else {}),
-            **({"connections": slots} if self.memory else {}),
+            **({"connections": slots} if self.fills else {}),
             **({"work_ms": self.work_ms} if self.work_ms else {}),
         }
 
@@ -46,31 +43,27 @@ class UnderLoad(Condition):
         return replace(command, load=load)
 
     def wide(self, wide: bool, name: str) -> bool:
-        return wide and not self.memory
+        return wide and not self.fills
 
     def place(self, pinning: Pinning) -> Pinning:
         return pinning.spread("apart")
 
-    @contextmanager
-    def around(self, sides: Sides) -> Iterator[None]:
-        if not self.memory:
-            yield
-            return
-        with sides.measuring_memory():
-            yield
-
-    def seen(self, sides: Sides, rate: float) -> dict[str, Any]:
+    def seen(self, sides: Sides, rate: float) -> Fields:
         loaded = sides.result.loaded if sides.result else None
         report = LoadReport(
             connections_opened=loaded.connections if loaded else None,
             working=quantiles(sides, "working"),
             alone=quantiles(sides, "alone"),
         )
-        fields: dict[str, Any] = {"memory": sides.parts.get("memory"), "loaded": report}
-        if others := sides.latency("others"):
-            fields["response_time"], fields["offered_per_s"] = others, self.per_s
-            fields["late_starts"] = sides.result.late if sides.result else None
-        return fields
+        others = sides.latency("others")
+        if others is None:
+            return {"loaded": report}
+        return {
+            "loaded": report,
+            "response_time": others,
+            "offered_per_s": self.per_s,
+            "late_starts": sides.result.late if sides.result else None,
+        }
 
 
 def quantiles(sides: Sides, name: str) -> Quantiles | None:
@@ -82,7 +75,6 @@ def under(
     how: How, per_s: int | None = None, seconds: float = 0.0, work_ms: float | None = None
 ) -> UnderLoad:
     """A load with its schedule; one that only holds has no processor to keep awake."""
-    holds = how in ("hold", "slow")
     return UnderLoad(
         how=how,
         per_s=per_s,
@@ -90,6 +82,5 @@ def under(
         work_ms=work_ms,
         sleeps=how == "hold",
         seeded=how == "schedule",
-        fills=holds,
-        memory=holds,
+        fills=how in ("hold", "slow"),
     )

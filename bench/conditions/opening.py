@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from bench.conditions.condition import Condition, Params
+from bench.conditions.condition import Condition, Fields, Params
 from bench.schema import Ledger
 from bench.sides.protocol import Command, Result, Schedule
 from bench.sides.sides import Sides, encoded
@@ -90,13 +89,11 @@ class Opening(Condition):
         sides.parts["steady"] = part
         return part.rate if part else None
 
-    def seen(self, sides: Sides, rate: float) -> dict[str, Any]:
+    def seen(self, sides: Sides, rate: float) -> Fields:
         part: Steady | None = sides.parts["steady"]
         return {"service_time": encoded(part.service)} if part else {}
 
-    def void(
-        self, result: Result, ledger: Ledger, slots: int, parts: Mapping[str, Any]
-    ) -> str | None:
+    def void(self, result: Result, ledger: Ledger, slots: int, parts: Fields) -> str | None:
         return NOTHING_STEADY if parts["pages_per_s"] is None else None
 
 

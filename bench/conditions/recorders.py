@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
-from bench.conditions.condition import Condition
+from bench.conditions.condition import Condition, Fields
 from bench.schema import Fairness, Switches, Windows
 from bench.sides.protocol import Command
 from bench.sides.sides import Sides
@@ -32,7 +32,7 @@ NULL = Recording(keeps="null", name="null", own={"recorder": "null"}, counted=Fa
 class Slots(Recording):
     """Which slot finished when: whether a model starves any."""
 
-    def seen(self, sides: Sides, rate: float) -> dict[str, Any]:
+    def seen(self, sides: Sides, rate: float) -> Fields:
         if sides.result is None or "slots" not in sides.result.kept:
             return {}
         import numpy as np
@@ -44,7 +44,7 @@ class Slots(Recording):
 class Switching(Recording):
     """Context switches and processor time along the crawl, in windows of some hundred exchanges."""
 
-    def seen(self, sides: Sides, rate: float) -> dict[str, Any]:
+    def seen(self, sides: Sides, rate: float) -> Fields:
         result = sides.result
         if result is None or not result.kept.get("windows"):
             return {}

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
-from bench.conditions.condition import Condition, Params
+from bench.conditions.condition import Condition, Fields, Params
 from bench.sides.protocol import Command, Schedule
 from bench.sides.sides import Sides
 
@@ -22,7 +21,7 @@ class Scheduled(Condition):
     def command(self, command: Command, sides: Sides) -> Command:
         return replace(command, schedule=Schedule(kind="poisson", rate=self.per_s, seed=sides.seed))
 
-    def seen(self, sides: Sides, rate: float) -> dict[str, Any]:
+    def seen(self, sides: Sides, rate: float) -> Fields:
         result, command = sides.result, sides.command
         assert result is not None
         assert command is not None

@@ -6,11 +6,10 @@ handshake is a difference within a block.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from bench.conditions.condition import Condition, Params
+from bench.conditions.condition import Condition, Fields, Params
 from bench.schema import Ledger
 from bench.sides.protocol import Command, Result
 from bench.sides.sides import Sides
@@ -29,9 +28,7 @@ class Way(Condition):
     def command(self, command: Command, sides: Sides) -> Command:
         return replace(command, keep_alive=self.keep_alive)
 
-    def void(
-        self, result: Result, ledger: Ledger, slots: int, parts: Mapping[str, Any]
-    ) -> str | None:
+    def void(self, result: Result, ledger: Ledger, slots: int, parts: Fields) -> str | None:
         """By connections and handshakes."""
         if not self.keep_alive and ledger.requests_per_connection_max > 1:
             most = ledger.requests_per_connection_max

@@ -10,13 +10,11 @@ since a model whose threads disturb each other makes it dearer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from bench import arrivals
 from bench.arrivals import WORK_EVERY
-from bench.conditions.condition import Condition, Params
+from bench.conditions.condition import Condition, Fields, Params
 from bench.schema import Ledger, Work
 from bench.sides import working
 from bench.sides.protocol import Command, Result, Working
@@ -43,7 +41,7 @@ class WithWork(Condition):
     def ended(self, sides: Sides) -> None:
         sides.parts["round_after_us"] = working.measure(sides.parts["body"], sides.cores)
 
-    def seen(self, sides: Sides, rate: float) -> dict[str, Any]:
+    def seen(self, sides: Sides, rate: float) -> Fields:
         """The work on the pages that needed it, and the times of both kinds."""
         told = sides.command.work if sides.command else None
         found = sides.result.work if sides.result else None
@@ -71,9 +69,7 @@ class WithWork(Condition):
             )
         }
 
-    def void(
-        self, result: Result, ledger: Ledger, slots: int, parts: Mapping[str, Any]
-    ) -> str | None:
+    def void(self, result: Result, ledger: Ledger, slots: int, parts: Fields) -> str | None:
         (pages, check), found = parts["expected"], result.work
         done = 0 if found is None else found.pages
         if found is None or done != pages:

@@ -22,7 +22,7 @@ from typing import TextIO
 
 from bench import controls
 from bench.sides import worker
-from bench.sides.protocol import Command, Failed, Ready, decode, encode
+from bench.sides.protocol import Command, Failed, Ready, decode, encode, send
 from crawlers import heap
 
 
@@ -70,7 +70,7 @@ def main() -> int:
     try:
         return serve(sys.stdin, replies)
     except Exception as error:
-        worker.send(Failed(f"{type(error).__name__}: {error}"), replies)
+        send(Failed(f"{type(error).__name__}: {error}"), replies)
         raise
 
 

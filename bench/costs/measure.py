@@ -142,7 +142,7 @@ class Crawler:
         return WorkerProcess(
             f"the worker under {instrument.tool}",
             python=[*instrument.wrap(scratch), *OWN_PYTHON],
-            hash_seed=self._seed,
+            extra_environment={"PYTHONHASHSEED": str(self._seed)},
             module="bench.costs.forking",
         )
 

@@ -20,7 +20,7 @@ from bench.conditions.held import HELD
 from bench.conditions.ways import Way
 from bench.fleet.records import HostFacts, told
 from bench.machine.doctor import BYTES_PER_CONNECTION, SPARE_DESCRIPTORS, CheckResult, Needs
-from bench.plan.tls import SERVER_KIB, client_kib
+from bench.run.preflight import SERVER_KIB, client_kib
 from bench.sides.tls import Tls
 from bench.study.record import StudyError
 from bench.text import KIB, MIB
@@ -28,7 +28,7 @@ from bench.text import KIB, MIB
 CONNECTION_KIB: Final = {"callbacks": (15, 64), "generators": (16, 68), "async_await": (24, 328)}
 """KiB of both ends, kernel and user, and what TLS adds to them, rounded up.
 
-For other backends the doctor and :mod:`bench.plan.tls` have figures with more to spare.
+For other backends the doctor and :mod:`bench.run.preflight` have figures with more to spare.
 """
 
 SHARE_BYTES: Final = 48 * MIB

@@ -21,7 +21,7 @@ from typing import Any
 
 import psutil
 
-from bench.launch import ROOT
+from bench.launch import ROOT, output
 from bench.machine import cpu, procfs
 from bench.machine.build import python_build
 from bench.schema import Environment
@@ -83,20 +83,12 @@ def packages() -> dict[str, str]:
 
 def git(repository: Path, *arguments: str) -> str | None:
     """The output of a git command that changes nothing; None if it fails."""
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(repository), *arguments],
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=TIMEOUT_S,
-            check=True,
-            # Without this, git status could hold the index lock while someone commits.
-            env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"},
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout
+    # Without this, git status could hold the index lock while someone commits.
+    env = os.environ | {"GIT_OPTIONAL_LOCKS": "0"}
+    with suppress(OSError, subprocess.SubprocessError):
+        done = output(["git", "-C", str(repository), *arguments], TIMEOUT_S, env)
+        return None if done.returncode else done.stdout
+    return None
 
 
 def openssl() -> str | None:
@@ -168,10 +160,7 @@ def maps_per_thread() -> int | None:
     env = os.environ | {"MALLOC_ARENA_MAX": "1"}
     command = [sys.executable, "-I", "-S", "-c", MAPPINGS]
     with suppress(OSError, subprocess.SubprocessError):
-        done = subprocess.run(
-            command, capture_output=True, encoding="utf-8", env=env, timeout=TIMEOUT_S, check=True
-        )
-        return procfs.to_int(done.stdout.strip())
+        return procfs.to_int(output(command, TIMEOUT_S, env).stdout.strip())
     return None
 
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 import psutil
 
+from bench.machine import procfs
 from bench.schema import HostNoise
 
 LOOP = 100_000  # steps: roughly 10 ms on a 2020s processor
@@ -41,10 +43,17 @@ def spin() -> float:
     return best
 
 
-def steal() -> float | None:
-    """Seconds since boot that the hypervisor gave to other guests, summed over processors."""
-    stolen: float | None = getattr(psutil.cpu_times(), "steal", None)  # only Linux says
-    return stolen
+def steal(processors: Sequence[int] | None = None) -> float | None:
+    """Seconds since boot that the hypervisor gave to other guests, in ticks of 10 ms.
+
+    Summed over these processors, or over all; None where one of them is unknown.
+    """
+    rows = {row[0]: row for row in map(str.split, (procfs.read("proc/stat") or "").splitlines())}
+    names = ["cpu"] if processors is None else [f"cpu{number}" for number in processors]
+    found = [rows.get(name, []) for name in names]
+    if not found or any(len(row) < 9 for row in found):
+        return None
+    return sum(int(row[8]) for row in found) / os.sysconf("SC_CLK_TCK")
 
 
 def mhz() -> float | None:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.launch import environment
+from bench.launch import output
 
 Counts = Mapping[str, int]
 """What one crawl took in total: names of costs -> numbers."""
@@ -96,26 +96,13 @@ def read_system_calls(texts: Iterable[str]) -> Counts:
 # --- which programs are here -------------------------------------------------------------
 
 
-def run(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """A program that has ended. Raises OSError without one, and TimeoutExpired for a slow one."""
-    return subprocess.run(
-        words,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        errors="replace",
-        timeout=PROBE_S,
-        env=environment(),
-    )
-
-
 def fault(words: Sequence[str], cannot: str) -> str | None:
     """Why a tool is of no use, with what it ``cannot`` do; None if it works.
 
     A slow machine is not the tool's fault, and another version would not help.
     """
     try:
-        return cannot if run(words).returncode else None
+        return cannot if output(words, PROBE_S).returncode else None
     except subprocess.TimeoutExpired:
         return f"did not answer in {PROBE_S:g} s: this machine is overloaded; try again later"
     except OSError as error:
@@ -126,15 +113,21 @@ def version(program: str) -> str | None:
     if shutil.which(program) is None:
         return None
     try:
-        said = run([program, "--version"]).stdout
+        done = output([program, "--version"], PROBE_S)  # wrk says it with its usage, and exits 1
+        said = done.stdout + done.stderr
     except (OSError, subprocess.SubprocessError):
         said = ""
     found = re.search(r"\d+(?:\.\d+)+", said)
     return f"{program} {found.group()}" if found else program
 
 
-def missing(program: str) -> str:
-    return f"{program} is not installed; install it with: apt-get install {program}"
+def checked(program: str, words: Sequence[str], cannot: str) -> tuple[str, str | None]:
+    """A program and its version, and why it is of no use, if it is not: see :func:`fault`."""
+    tool = version(program)
+    if tool is None:
+        return "", f"{program} is not installed; install it with: apt-get install {program}"
+    why = fault(words, cannot)
+    return tool, f"{tool} {why}" if why else None
 
 
 def prefixed() -> list[str]:
@@ -155,11 +148,8 @@ PROBE = (sys.executable, "-S", "-c", "")
 def cachegrind() -> Instrument:
     options = ("--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null")
     words = [*prefixed(), "valgrind", "--trace-children=yes", *options]
-    tool, reason = version("valgrind"), None
-    if tool is None:
-        reason = missing("valgrind")
-    elif why := fault([*words, *PROBE], "cannot run this interpreter; try a newer one"):
-        reason = f"{tool} {why}"
+    cannot = "cannot run this interpreter; try a newer one"
+    tool, reason = checked("valgrind", [*words, *PROBE], cannot)
     where = "" if "setarch" in words else ", random addresses"
     return Instrument(
         "instructions",
@@ -172,18 +162,12 @@ def cachegrind() -> Instrument:
 
 
 def strace() -> Instrument:
-    tool, reason = version("strace"), None
     words = [*prefixed(), "strace", "-ff", "-qq", "-s", "0", "-e", "signal=none"]
-    if tool is None:
-        reason = missing("strace")
-    elif why := fault(
-        [*words, "-o", "/dev/null", "true"],
-        "may not trace here (ptrace is forbidden, as in many containers)",
-    ):
-        reason = f"{tool} {why}"
+    cannot = "may not trace here (ptrace is forbidden, as in many containers)"
+    tool, reason = checked("strace", [*words, "-o", "/dev/null", "true"], cannot)
     return Instrument(
         "system calls",
-        tool or "",
+        tool,
         lambda out: [*words, "-o", str(out / OUTPUT)],
         read_system_calls,
         slowness=40,

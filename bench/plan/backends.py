@@ -41,14 +41,18 @@ class BackendsError(BenchError):
     """A backend that the user asked for cannot run; the message says why and what to do."""
 
 
-def look_up(
-    names: Sequence[str] | None = None, python: Sequence[str] = OWN_PYTHON
-) -> list[Backend]:
+def look_up(names: Sequence[str] | None = None, *pythons: Sequence[str]) -> list[Backend]:
     """Describe the named backends, or all of them, in the registry's order.
 
-    ``missing`` says why one cannot run with ``python``, or that it is not
-    registered. Raises :class:`BackendsError` when the registry cannot be read.
+    ``missing`` says why one cannot run with all of these ``pythons``, by default with the
+    harness's own, or that it is not registered. Raises :class:`BackendsError` when the registry
+    cannot be read.
     """
+    found = [on_one(python, names) for python in pythons or [OWN_PYTHON]]
+    return [next((b for b in same if b.missing), same[0]) for same in zip(*found, strict=True)]
+
+
+def on_one(python: Sequence[str], names: Sequence[str] | None) -> list[Backend]:
     try:
         done = run_module(python, "bench.plan.backends", *(names or ()), timeout_s=TIMEOUT_S)
     except subprocess.TimeoutExpired:
@@ -111,7 +115,11 @@ def as_server(name: str) -> Backend:
     """A server under test, described like a backend."""
     one = SERVERS[name]
     return Backend(
-        *(name, one.family, -1, one.summary, one.changes),
+        name=name,
+        family=one.family,
+        rung=-1,
+        summary=one.summary,
+        changes=one.changes,
         extra=one.extra,
         no_https=None if one.tls else "as a server it speaks none",
         several_threads=one.several_threads,

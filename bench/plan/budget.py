@@ -57,12 +57,10 @@ def servers_s(point: Point, trials: int, blocks: int) -> float:
     return SERVER_S * (trials if point.slots > SHARED_SERVER_SLOTS else blocks)
 
 
-def block_s(entry: PlannedPoint, slowness: float = 1.0) -> float:
+def block_s(entry: PlannedPoint) -> float:
     """Seconds that one full block of a point should take, its servers included."""
-    point = entry.point
-    servers = servers_s(point, len(entry.labels), 1)
-    trials = sum(trial_s(point, label, slowness) for label in entry.labels)
-    return trials + slowness * servers
+    trials = sum(trial_s(entry.point, label) for label in entry.labels)
+    return trials + servers_s(entry.point, len(entry.labels), 1)
 
 
 def plan_s(entries: Sequence[PlannedPoint], slowness: float = 1.0) -> float:

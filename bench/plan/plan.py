@@ -10,9 +10,10 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 
 from bench.errors import BenchError
+from bench.plan import profiles
 from bench.plan.backends import base_of
 from bench.plan.labels import TWIN, Label
-from bench.plan.profiles import profile
+from bench.plan.profiles import Profile
 from bench.plan.workloads import Point
 from bench.schema import (
     Budget,
@@ -143,10 +144,9 @@ def labels_of(
 
 
 def select(
-    profile_name: str,
+    profile: Profile,
     backends: Sequence[str],
     *,
-    only: Sequence[str] | None = None,
     selection: Selection | None = None,
     blocks: int | None = None,
     named: bool = False,
@@ -154,15 +154,12 @@ def select(
 ) -> list[PlannedPoint]:
     """The points of a profile with their labels, narrowed down as the user asked.
 
-    ``only`` is as in :func:`bench.plan.profiles.profile`; ``selection`` keeps the given pairs of
-    point and backend; ``blocks`` replaces the profile's numbers of blocks;
-    ``named`` and ``sharing`` are as in :func:`labels_of`.
-    Raises :class:`bench.plan.profiles.ProfileError` for an unknown name, and :class:`PlanError`
-    when nothing is left.
+    ``selection`` keeps the given pairs of point and backend; ``blocks`` replaces the profile's
+    numbers of blocks; ``named`` and ``sharing`` are as in :func:`labels_of`.
+    Raises :class:`PlanError` when nothing is left.
     """
-    found = profile(profile_name, only)
     chosen = []
-    for point in found.points:
+    for point in profile.points:
         if blocks is not None:
             point = replace(point, who=point.who.resized(blocks))
         kept = {
@@ -226,7 +223,7 @@ def rebuild(campaign: CampaignRecord) -> Plan:
     Raises :class:`PlanError` when this program's workloads have changed since:
     trials of two kinds must not share a campaign.
     """
-    points = {point.id: point for point in profile(campaign.profile).points}
+    points = {point.id: point for point in profiles.profile(campaign.profile).points}
     entries = []
     for entry in campaign.plan:
         point = points.get(entry.point)

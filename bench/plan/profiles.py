@@ -329,14 +329,14 @@ def equal() -> Profile:
     held = replace(
         c10k(1000, who),
         workload="equal",
-        id=f"equal-{MEMORY}",
+        setting=MEMORY,
         varied=(FLIPS["processors"],),
     )
     return Profile(
         "equal",
         "ten minutes: does what the harness holds equal decide the order?",
         points=(
-            *(replace(crawl, id=f"equal-{name}", varied=(flip,)) for name, flip in FLIPS.items()),
+            *(replace(crawl, setting=name, varied=(flip,)) for name, flip in FLIPS.items()),
             held,
         ),
         backends=STARRING,

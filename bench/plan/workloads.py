@@ -24,7 +24,7 @@ from bench.arrivals import WORK_EVERY
 from bench.conditions.cancel import INTERRUPTED
 from bench.conditions.condition import ASLEEP, TWIN, Condition, Params
 from bench.conditions.headers import LINES, with_lines
-from bench.conditions.held import HELD, RAMP_PER_S, TLS_RAMP_PER_S, Filling
+from bench.conditions.held import HELD, HELD_AWAKE, RAMP_PER_S, TLS_RAMP_PER_S, Filling
 from bench.conditions.loads import UnderLoad, under
 from bench.conditions.opening import Opening
 from bench.conditions.processors import ALL, EVERYWHERE, Spreading
@@ -86,11 +86,11 @@ DEFAULT_SIGMA = 0.5
 class Point:
     """One setting of one workload. How long a trial should take: :mod:`bench.plan.budget`."""
 
-    id: str
     workload: str
     site: str  # the server's site specification
     slots: int
     who: Participants  # in how many blocks each backend takes part
+    setting: str = ""  # in its id, if that is not the number of slots
     site_name: str = ""  # replaces the site in records
     delay: str = "none"
     conditions: tuple[Condition, ...] = ()  # of all its trials
@@ -106,6 +106,10 @@ class Point:
     deadline_s: float = 60.0
     waits_s: float = 0.0  # of a trial, on any machine
     work_s: float = 0.5  # of a processor of the reference machine, with ``callbacks``
+
+    @property
+    def id(self) -> str:
+        return f"{self.workload}-{self.setting or self.slots}"
 
     @property
     def blocks(self) -> int:
@@ -222,8 +226,8 @@ def closed_loop(
     mean_s = mean_delay_s(delay)
     page_s = FIRST_SLOT_PAGE_S if slots == 1 else PAGE_S
     return Point(
-        id=f"{workload}-{setting or slots}",
         workload=workload,
+        setting=setting,
         site=tree(pages),
         delay=delay,
         slots=slots,
@@ -238,7 +242,6 @@ def closed_loop(
 def listed(workload: str, slots: int, urls: int, who: Participants) -> Point:
     """A list of pages, without links."""
     return Point(
-        id=f"{workload}-{slots}",
         workload=workload,
         site=f"list:{urls}:{PAGE_BYTES}",
         slots=slots,
@@ -339,7 +342,7 @@ def openloop(rate: int, seconds: float, who: Participants) -> Point:
     urls = max(1, round(rate * seconds))
     return replace(
         listed("openloop", REFERENCE_SLOTS, urls, who),
-        id=f"openloop-{rate}",
+        setting=str(rate),
         conditions=(Scheduled(per_s=rate),),
         waits_s=seconds,
         work_s=max(0.0, urls * LISTED_PAGE_S - seconds),
@@ -363,9 +366,7 @@ def handovers(what: Literal["crawled", "fetched"], pages: int, blocks: int) -> P
         point = closed_loop("handovers", REFERENCE_SLOTS, pages, who)
     else:
         point = listed("handovers", REFERENCE_SLOTS, pages, who)
-    return replace(
-        point, id=f"handovers-{what}", conditions=(WINDOWS,), varied=(ALL.of(BASE),), sole=True
-    )
+    return replace(point, setting=what, conditions=(WINDOWS,), varied=(ALL.of(BASE),), sole=True)
 
 
 QUIET_S: Final = 0.3
@@ -376,7 +377,6 @@ def cancel(exchanges: int, who: Participants) -> Point:
     """Crawls that are interrupted with so many exchanges in flight."""
     return replace(
         c10k(exchanges, who),
-        id=f"cancel-{exchanges}",
         workload="cancel",
         conditions=(Filling(), INTERRUPTED),
         controls=("bare_close",),
@@ -406,7 +406,7 @@ def crossover(slots: int, delay_ms: int, pages: int, who: Participants) -> Point
     """
     return replace(
         opened("crossover", slots, pages, who, delay_ms / 1000),
-        id=f"crossover-{slots}x{delay_ms}ms",
+        setting=f"{slots}x{delay_ms}ms",
         delay=f"fixed:{delay_ms}" if delay_ms else "none",
         who=replace(who, only=who.only or CROSSING),
         sole=True,
@@ -450,7 +450,6 @@ def tls_c10k(connections: int, who: Participants) -> Point:
     """Connections held open over TLS: how much memory one takes, and OpenSSL alone."""
     return replace(
         c10k(connections, who),
-        id=f"tls-c10k-{connections}",
         workload="tls-c10k",
         conditions=(Filling(per_s=TLS_RAMP_PER_S), HELD, OVER_TLS),
         controls=("bare_tls",),
@@ -517,8 +516,8 @@ def mixed(work_ms: int, rate: int, seconds: float, who: Participants) -> Point:
     """
     return replace(
         openloop(rate, seconds, who),
-        id=f"mixed-{work_ms}",
         workload="mixed",
+        setting=str(work_ms),
         who=replace(who, only=who.only or MIXED),
         conditions=(Scheduled(per_s=rate), WithWork(ms=work_ms), Spreading(how="shared", who=ABLE)),
         sole=True,
@@ -566,9 +565,7 @@ SERVED: Final = 1000
 def accept(connections: int, rounds: int, who: Participants) -> Point:
     """The same with a new connection for each request."""
     point = serve(connections, rounds, who)
-    return replace(
-        point, id=f"accept-{connections}", workload="accept", conditions=(under("accept"),)
-    )
+    return replace(point, workload="accept", conditions=(under("accept"),))
 
 
 def serve(connections: int, rounds: int, who: Participants) -> Point:
@@ -588,8 +585,8 @@ def mixed_server(work_ms: int, rate: int, seconds: float, who: Participants) -> 
     """Servers asked on a schedule; one request in ten needs so much work."""
     return replace(
         openloop(rate, seconds, who),
-        id=f"mixed-server-{work_ms}",
         workload="mixed-server",
+        setting=str(work_ms),
         site=f"list:{10 * WORK_EVERY}:{PAGE_BYTES}",
         conditions=(under("schedule", per_s=rate, seconds=seconds, work_ms=float(work_ms)),),
         work_s=0.0,
@@ -603,11 +600,10 @@ LARGE: Final = 2**20
 def slow_readers(connections: int, rate: int, who: Participants) -> Point:
     """Servers with clients that read an answer of 1 MB very slowly, beside others that do not."""
     return Point(
-        id=f"slow-readers-{connections}",
         workload="slow-readers",
         site=f"list:{WORK_EVERY}:{LARGE}",
         slots=connections,
-        conditions=(under("slow", per_s=rate, seconds=SLOW_S),),
+        conditions=(under("slow", per_s=rate, seconds=SLOW_S), HELD_AWAKE),
         who=who,
         waits_s=SLOW_S,
         work_s=SLOW_S,  # it waits twice, and opens the connections in between
@@ -618,13 +614,11 @@ def slow_readers(connections: int, rate: int, who: Participants) -> Point:
 def hold(connections: int, who: Participants, tls: Tls | None = None) -> Point:
     """Servers that hold connections on which one request was answered: the memory of each."""
     point = c10k(connections, who) if tls is None else tls_c10k(connections, who)
-    workload = "hold" if tls is None else "tls-hold"
     return replace(
         point,
-        id=f"{workload}-{connections}",
-        workload=workload,
+        workload="hold" if tls is None else "tls-hold",
         site=f"list:{SERVED}:{PAGE_BYTES}",
-        conditions=(under("hold"), *(() if tls is None else (OVER_TLS,))),
+        conditions=(under("hold"), HELD, *(() if tls is None else (OVER_TLS,))),
         controls=("bare",) if tls is None else (),
     )
 
@@ -679,7 +673,6 @@ def real(who: Participants) -> list[Point]:
     path, name = found
     return [
         Point(
-            id="real-10",
             workload="real",
             site=f"dir:{path}",
             site_name=f"dir:{name}",

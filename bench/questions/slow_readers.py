@@ -14,7 +14,7 @@ from bench.analysis.analysis import Analysis
 from bench.questions.columns import Columns, Read
 from bench.schema import TrialRecord
 from bench.show.measured import KIB_EACH, MS, Measured, median_response
-from bench.sides.loads import SEGMENT
+from bench.sides.protocol import SEGMENT
 from bench.text import KIB, count
 
 NAME: Final = "slow_readers"

@@ -38,7 +38,6 @@ from bench.run.turns import (
     GroupEndedError,
     Taker,
     TakerGroup,
-    TurnsTaken,
     TurnTaken,
     level,
     take_turns,
@@ -50,8 +49,6 @@ from bench.turnlog import FEWEST_ROUNDS
 
 FAILURES: Final = (ProcessError, WorkerError, ServerError)
 LAST_WORDS_S: Final = 0.5
-SAMPLE_S: Final = 0.25
-"""Between looks at the number of threads of a whole trial."""
 
 TURNS_DEADLINE_S: Final = 120.0
 """The longest that the turns of one block may take, whatever is still alive."""
@@ -127,7 +124,7 @@ def run(
     :class:`bench.sides.servers.ServerError` when a fixture server does not start.
     """
     began, noise = time.monotonic(), host.start()
-    taken, until = TurnsTaken([]), None
+    labels, taken, until = [str(turn.label) for turn in turns.values()], list[TurnTaken](), None
     with ExitStack() as stack:
         trials = [Trial(bench, sized(point, turn.label), turn, n) for n, turn in turns.items()]
         members = [start(stack, trial, server) for trial in trials]
@@ -158,13 +155,13 @@ def run(
     record.drain()
     records = []
     for place, member in enumerate(members):
-        member.trial.turns = summary(taken, place, member)
+        member.trial.turns = summary(taken, labels, place, member)
         records.append(record.finish(member.trial, member.sides, moved, after))
         member.forget()
     # Each has its share of the time that they spent together.
     share = (time.monotonic() - began) / len(records)
     records = [one.model_copy(update={"trial_s": share}) for one in records]
-    return records, log(taken, point, trials[0].turn.block, until)
+    return records, log(taken, labels, point, trials[0].turn.block, until)
 
 
 def start(stack: ExitStack, trial: Trial, server: Server | None) -> Member:
@@ -172,7 +169,6 @@ def start(stack: ExitStack, trial: Trial, server: Server | None) -> Member:
     point, label = trial.point, trial.turn.label
     sides = Serving(trial, stack) if point.load else Crawling(trial, stack, server)
     taker = Taker(
-        name=str(label),
         worker=TakerGroup(sides.tested.pid),
         server=TakerGroup(sides.other.pid),
         count=sides.count,
@@ -219,14 +215,15 @@ def alone(member: Member) -> None:
     def sample() -> None:
         sides.threads = max(sides.threads, threads(sides.tested.pid))
 
-    with member.losing(trial.deadline_s), sides.released():
+    with member.losing(trial.deadline_s), ExitStack() as ending:
+        ending.callback(sides.release)  # whatever happens, nothing is held in the end
         with ExitStack() as around:
             for one in trial.conditions:
                 around.enter_context(one.around(sides))
             sides.begin()
             sides.deadline = time.monotonic() + trial.deadline_s
             sides.worker.go()
-        sides.result = sides.worker.result(sides.deadline, SAMPLE_S, sample)
+        sides.result = sides.worker.result(sides.deadline, sample)
         sample()
         for one in trial.conditions:
             one.ended(sides)
@@ -262,7 +259,9 @@ def finish(members: Sequence[Member]) -> None:
                 member.sides.collect()
 
 
-def evenly(turns: TurnsTaken, members: Sequence[Member]) -> tuple[TurnsTaken, float | None]:
+def evenly(
+    turns: list[TurnTaken], members: Sequence[Member]
+) -> tuple[list[TurnTaken], float | None]:
     """Count turns up to the same place of each crawl, where pages differ by their place.
 
     Those of a list are all alike. A control goes through its work several times. A crawl that
@@ -278,15 +277,9 @@ def evenly(turns: TurnsTaken, members: Sequence[Member]) -> tuple[TurnsTaken, fl
     return level(turns, crawls)
 
 
-def uneven(point: Point, until: float | None) -> dict[str, str]:
-    if point.urls is not None:
-        return {"until": ALIKE}
-    return {"until": BEYOND} if until is None else {}
-
-
-def summary(turns: TurnsTaken, place: int, member: Member) -> Turns | None:
+def summary(turns: list[TurnTaken], labels: list[str], place: int, member: Member) -> Turns | None:
     """What one label's turns add up to; also keeps the service times without a stop inside."""
-    mine = [turn for turn in turns.taken if turn.taker == place]
+    mine = [turn for turn in turns if turn.taker == place]
     counted = [turn for turn in mine if turn.counted]
     if not mine:
         return None
@@ -310,7 +303,7 @@ def summary(turns: TurnsTaken, place: int, member: Member) -> Turns | None:
         server_cpu_s=sum(turn.server_cpu_s for turn in counted),
         aside_s=sum(turn.aside_s for turn in counted),
         steal_s=None if None in stolen else sum(s for s in stolen if s is not None),
-        beside=turns.takers,
+        beside=labels,
         spanned=spanned,
     )
 
@@ -336,18 +329,27 @@ def too_few(point: str, block: int, rounds: int) -> str | None:
     )
 
 
-def log(turns: TurnsTaken, point: Point, block: int, until: float | None = None) -> TurnsRecord:
-    taken = turns.taken
+def log(
+    taken: list[TurnTaken],
+    labels: list[str],
+    point: Point,
+    block: int,
+    until: float | None = None,
+) -> TurnsRecord:
     start_s = taken[0].began if taken else 0.0
+    rounds = len({turn.round for turn in taken if turn.counted})
 
     def us(times: Iterable[float]) -> list[int]:
         return [round(1e6 * time_s) for time_s in times]
 
     waits = [None if t.wait_s is None else round(1e6 * t.wait_s) for t in taken]
+    reasons = {"wait_us": NO_WAIT} if None in waits else {}
+    if until is None:
+        reasons["until"] = BEYOND if point.urls is None else ALIKE
     return TurnsRecord(
         block=block,
         point=point.id,
-        labels=turns.takers,
+        labels=labels,
         label=[turn.taker for turn in taken],
         round=[turn.round for turn in taken],
         counted=[turn.counted for turn in taken],
@@ -361,6 +363,6 @@ def log(turns: TurnsTaken, point: Point, block: int, until: float | None = None)
         aside_us=us(turn.aside_s for turn in taken),
         reached=[round(turn.reached, 5) for turn in taken],
         until=until,
-        warning=too_few(point.id, block, turns.rounds),
-        reasons=({"wait_us": NO_WAIT} if None in waits else {}) | uneven(point, until),
+        warning=too_few(point.id, block, rounds),
+        reasons=reasons,
     )

@@ -24,11 +24,11 @@ from bench.run import block, ceiling
 from bench.run.crawling import start_server
 from bench.run.record import refused
 from bench.run.trial import Bench
-from bench.schema import CampaignRecord, CeilingRecord, EndRecord, TrialRecord
+from bench.schema import EndRecord, TrialRecord
 from bench.sides.process import deferred
 from bench.sides.servers import Server, ServerError
 from bench.sides.tls import Tls
-from bench.store import Log
+from bench.store import Log, Records
 from bench.terminal import Phases
 from bench.text import now
 from crawlers.backend import Backend
@@ -40,13 +40,11 @@ INTERRUPTED = "interrupted"
 class Campaign:
     """One run of a campaign, from its first missing trial to its end."""
 
-    record: CampaignRecord
+    earlier: Records  # of a new campaign: the first alone
     plan: Plan
     store: Log
     display: Phases
     backends: Mapping[str, Backend]
-    trials: list[TrialRecord] = field(default_factory=list)
-    ceilings: list[CeilingRecord] = field(default_factory=list)
     refusals: Mapping[tuple[str, Label], str] = field(default_factory=dict)
     deadline_s: float | None = None
     pythons: Mapping[str, Sequence[str]] = field(default_factory=lambda: {"": OWN_PYTHON})
@@ -57,9 +55,10 @@ class Campaign:
     _number: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
-        done = {key(record) for record in self.trials}
+        trials = self.earlier.every_trial
+        done = {key(record) for record in trials}
         self._left = [turn for turn in self.plan.turns if turn.key not in done]
-        self._number = max((record.trial for record in self.trials), default=-1) + 1
+        self._number = max((record.trial for record in trials), default=-1) + 1
 
     def run(self) -> EndRecord:
         """Run all trials that are missing, and write the last record.
@@ -98,11 +97,11 @@ class Campaign:
             warmups={tls: stack.enter_context(warmup_server(pinning, tls)) for tls in kinds},
             backends=self.backends,
             pinning=pinning,
-            seed=self.record.seed,
+            seed=self.earlier.campaign.seed,
             scratch=scratch,
             deadline_s=self.deadline_s,
             pythons=self.pythons,
-            free_threaded=self.record.free_threaded,
+            free_threaded=self.earlier.campaign.free_threaded,
         )
         self._learn_ceiling(bench)
         for (_, point_id), turns in groupby(list(self._left), lambda t: (t.block, t.point)):
@@ -166,25 +165,24 @@ class Campaign:
     def _ceiling(self, bench: Bench, point: Point, server: Server, block: int) -> None:
         self._show(f"{point.id}: the server's ceiling")
         record = ceiling.measure(server, block, bench.pinning.client)
-        if record.reason is not None and not self.ceilings:
+        if record.reason is not None and not self.earlier.ceilings:
             self._note(record.reason)
         self.store.append(record)
-        self.ceilings.append(record)
+        self.earlier.ceilings.append(record)
         self._learn_ceiling(bench)
 
     def _has_ceiling(self, block: int) -> bool:
-        return any(record.block == block for record in self.ceilings)
+        return any(record.block == block for record in self.earlier.ceilings)
 
     def _learn_ceiling(self, bench: Bench) -> None:
         """Judge limiters by the median of the ceilings measured so far."""
-        found = [c.requests_per_s for c in self.ceilings if c.requests_per_s is not None]
+        found = [c.requests_per_s for c in self.earlier.ceilings if c.requests_per_s is not None]
         if found:
             bench.ceiling = median(found)
 
     def _keep(self, *records: TrialRecord) -> None:
         self.store.append(*records)
         for record in records:
-            self.trials.append(record)
             self._planned_s += self._plan_s([self._left.pop(0)])
             self._number += 1
             self._trials_s += record.trial_s
@@ -193,14 +191,15 @@ class Campaign:
 
     def _show(self, what: str) -> None:
         left_s = self._left_s(time.monotonic() - self._began)
-        self.display.to(len(self.trials), what, left_s)
+        self.display.to(len(self.plan.turns) - len(self._left), what, left_s)
 
     def _note(self, text: str) -> None:
         self.display.console.print(text)
 
     def _left_s(self, wall_s: float) -> float:
         """How long the rest will take: what the plan gives it, at the pace of what has run."""
-        pace = self.record.budget.slowness if self.record.budget else 1.0
+        budget = self.earlier.campaign.budget
+        pace = budget.slowness if budget else 1.0
         if self._planned_s:
             pace = wall_s / self._planned_s
         return pace * self._plan_s(self._left)

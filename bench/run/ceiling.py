@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 import resource
-import shutil
 import subprocess
 import time
 from functools import cache
 
-from bench.machine import cpu
+from bench.machine import cpu, instruments
 from bench.schema import CeilingRecord
 from bench.sides.process import interruptible, spawn, without_folders
 from bench.sides.servers import Server
@@ -31,16 +30,7 @@ class CeilingError(Exception):
 
 @cache
 def wrk_version() -> str | None:
-    if shutil.which("wrk") is None:
-        return None
-    # wrk prints its version only with its usage, and exits with 1.
-    try:
-        usage = subprocess.run(["wrk", "-v"], capture_output=True, timeout=10)
-    except (OSError, subprocess.TimeoutExpired):
-        return "wrk"
-    text = (usage.stdout + usage.stderr).decode(errors="replace")
-    match = re.search(r"wrk (?:debian/)?(\d[\w.]{0,20})", text, re.ASCII)
-    return f"wrk {match.group(1)}" if match else "wrk"
+    return instruments.version("wrk")
 
 
 def parse_wrk(text: str) -> tuple[float, int]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from typing import Any, Final
+from typing import Final
 
-from bench.conditions.condition import Condition
+from bench.conditions.condition import Condition, Fields
 from bench.controls import FAMILY, REPEATS
 from bench.plan.workloads import SITE_SEED, Point
 from bench.run.judge import limiter, slot_bound, void_reason
@@ -15,7 +15,7 @@ from bench.run.turns import GroupEndedError
 from bench.schema import Shares
 from bench.sides.process import WorkerProcess
 from bench.sides.progress import Progress
-from bench.sides.protocol import Command
+from bench.sides.protocol import Command, Result
 from bench.sides.servers import Server, ServerError, authorities
 from bench.sides.sides import Sides
 
@@ -31,7 +31,7 @@ class Crawling(Sides):
         """Start a worker, and a server unless there is one; neither is waited for."""
         bench, pinning = trial.bench, trial.pinning
         self._trial, self._own, self._holds = trial, server is None, False
-        self._before = (0.0, 0.0, 0.0)
+        self._before, self._served = (0.0, 0.0, 0.0), 0
         if server is None:
             cores, under = bench.pinning.server, trial.conditions
             server = stack.enter_context(start_server(trial.point, under, cores, wait=False))
@@ -70,8 +70,7 @@ class Crawling(Sides):
             self.count = self.progress.count
         if not all(one.counted for one in point.varied):
             # For all labels: one way of counting for what is compared.
-            ledger = LedgerCount(server)
-            self.count, self.look = ledger.count, ledger.look
+            self.count, self.look = lambda: self._served, self._look
         command = Command(
             backend=trial.turn.label.name,
             prefix=server.prefix,
@@ -114,10 +113,9 @@ class Crawling(Sides):
         self.server_cpu = self._used()
         self.ledger = self.server.ledger()
 
-    def reason(self, parts: Mapping[str, Any]) -> str | None:
+    def reason(self, result: Result, parts: Fields) -> str | None:
         """Why the trial does not count, or None when it does."""
-        trial, result, ledger = self._trial, self.result, self.ledger
-        assert result is not None
+        trial, ledger = self._trial, self.ledger
         assert ledger is not None
         control = trial.backend.name if trial.backend.family == FAMILY else None
         return void_reason(
@@ -131,16 +129,13 @@ class Crawling(Sides):
             parts=parts,
         )
 
-    def strain(self, rate: float, fields: Mapping[str, Any]) -> dict[str, Any]:
+    def strain(self, result: Result, rate: float, fields: Fields) -> Fields:
         """How busy both sides were, and what limited the trial."""
-        trial, result, turns = self._trial, self.result, self._trial.turns
-        assert result is not None
-        client_s, server_s, wall_s = (
-            result.user_s + result.system_s,
-            sum(self.server_cpu),
-            result.call_s,
-        )
-        if turns is not None:  # its own clocks ran on while it was stopped
+        trial, turns = self._trial, self._trial.turns
+        if turns is None:
+            client_s, wall_s = result.user_s + result.system_s, result.call_s
+            server_s = sum(self.server_cpu)
+        else:  # its own clocks ran on while it was stopped
             client_s, server_s, wall_s = turns.cpu_s, turns.server_cpu_s, turns.wall_s
         client = client_s / wall_s if wall_s else 0.0
         # A server that polls is always busy; what counts is its work.
@@ -164,11 +159,6 @@ class Crawling(Sides):
         }
 
     @property
-    def pinned(self) -> dict[str, list[int] | None]:
-        pinning = self._trial.pinning
-        return {"client": pinning.client or None, "server": pinning.server or None}
-
-    @property
     def mechanism(self) -> Mapping[str, str | int]:
         return self.result.mechanism if self.result else {}
 
@@ -184,6 +174,17 @@ class Crawling(Sides):
             self.server.release()
         self._holds = False
 
+    def _look(self) -> None:
+        """Count exchanges at the server, where the cost of counting in the worker is measured.
+
+        After a turn the server has answered what was still asked, so the number is ahead of the
+        worker's by the requests in flight: as many after each turn, one or none for each slot.
+        """
+        try:
+            self._served = self.server.served()
+        except ServerError:
+            raise GroupEndedError from None
+
 
 def start_server(
     point: Point, conditions: Sequence[Condition], cores: list[int], *, wait: bool
@@ -197,23 +198,3 @@ def start_server(
 
 def share_of(rate: float, most: float | None) -> float | None:
     return rate / most if most else None
-
-
-class LedgerCount:
-    """Exchanges counted at the server, where the cost of counting in the worker is measured.
-
-    After a turn the server has answered what was still asked, so the number is ahead of the
-    worker's by the requests in flight: as many after each turn, one or none for each slot.
-    """
-
-    def __init__(self, server: Server) -> None:
-        self._server, self._served = server, 0
-
-    def count(self) -> int:
-        return self._served
-
-    def look(self) -> None:
-        try:
-            self._served = self._server.served()
-        except ServerError:
-            raise GroupEndedError from None

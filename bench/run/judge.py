@@ -17,12 +17,12 @@ The rules, in this order; the thresholds are the constants below:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from bench import controls
-from bench.conditions.condition import Condition
+from bench.conditions.condition import Condition, Fields
 from bench.launch import program
 from bench.plan.workloads import mean_delay_s
 from bench.schema import Ledger, Limiter, Shares, TrialRecord
@@ -39,7 +39,7 @@ def void_reason(
     *,
     urls: int | None = None,
     control: str | None = None,
-    parts: Mapping[str, Any] = MappingProxyType({}),
+    parts: Fields = MappingProxyType({}),
 ) -> str | None:
     """Why this crawl does not count, or None when it does: the first reason that there is.
 

@@ -5,24 +5,24 @@ from __future__ import annotations
 import re
 import secrets
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Final
 
 from rich.console import Console
 
-from bench.controls import CONTROLS
 from bench.machine import doctor, host, procfs
 from bench.machine.doctor import Needs
 from bench.plan import budget
 from bench.plan.backends import of_role
 from bench.plan.labels import Label
 from bench.plan.plan import Plan, PlannedPoint
-from bench.plan.tls import SERVER_KIB, client_kib
 from bench.plan.workloads import Point
 from bench.schema import Budget
 from bench.text import KIB, minutes
 from crawlers.backend import Backend
+from crawlers.catalogue import OURS
 
 THREADED = "threads"
 """The family that starts a thread for each slot."""
@@ -32,7 +32,7 @@ USUAL_PROBE_S, PROBES = 0.0085, 9
 
 
 def refusals(
-    todo: Plan, known: Sequence[Backend], folder: Path, console: Console
+    todo: Plan, known: Mapping[str, Backend], folder: Path, console: Console
 ) -> dict[tuple[str, Label], str]:
     """Examine the machine; maps (point, label) pairs that its limits forbid to the reasons."""
     doctor.raise_descriptor_limit()
@@ -43,12 +43,11 @@ def refusals(
             text = f"{result.level}: {result.check}: {result.found}: {result.effect}"
             fix = f" ({result.fix})" if result.fix else ""
             console.print(text + fix)
-    by_name = CONTROLS | {backend.name: backend for backend in known}
     refused = {}
     for entry in todo.entries:
         point = entry.point
         for label in entry.labels:
-            backend = of_role(point, label, by_name)
+            backend = of_role(point, label, known)
             threads = point.slots if backend.family == THREADED else 0
             reason = unable(backend, point) or doctor.refuse(
                 Needs(point.slots, threads, folder=folder, **over_tls(point, label))
@@ -65,6 +64,34 @@ def unable(backend: Backend, point: Point) -> str | None:
     if not point.held or backend.most is None or backend.most >= point.slots:
         return None
     return f"{backend.name} holds at most {backend.most} connections at once ({backend.changes})"
+
+
+# --- what a connection over TLS may need -------------------------------------------------
+
+SERVER_KIB: Final = 64
+"""KiB of the server's memory for one connection over TLS; uvloop's streams take 50."""
+
+CLIENT_KIB: Final = 64
+"""KiB of most clients for one connection over TLS, with some to spare."""
+
+ASYNCIO_KIB: Final = 320
+"""KiB of asyncio's: its SSLProtocol has a receive buffer of 256 KiB and touches all of it."""
+
+
+def on_asyncio(name: str) -> bool:
+    """Whether a backend may have asyncio's buffer: it changes something else, on some rung below.
+
+    It decides only on what is refused beforehand.
+    """
+    backend = OURS.get(name)
+    if backend is None or "own_tls" in backend.tags:
+        return False
+    return "asyncio_tls" in backend.tags or on_asyncio(backend.against or "")
+
+
+def client_kib(name: str) -> int:
+    """KiB that a backend's process may need for one connection over TLS."""
+    return ASYNCIO_KIB if on_asyncio(name) else CLIENT_KIB
 
 
 def over_tls(point: Point, label: Label) -> dict[str, int]:

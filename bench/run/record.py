@@ -94,12 +94,15 @@ def finish(
 ) -> TrialRecord:
     """Judge the trial and write it all down."""
     bench, point, fields = trial.bench, trial.point, NO_RESULT
+    pinning, client, server = trial.pinning, trial.pinning.client, trial.pinning.server
+    if point.load:  # the server is under test, where a client is otherwise
+        client, server = server, client
     seeds = {"hash": trial.hash_seed, "site": SITE_SEED, "campaign": bench.seed}
     if any(one.seeded for one in trial.conditions):
         seeds["schedule"] = trial.schedule_seed
     if sides.result is not None and trial.status == "ok":
         fields = measured(trial, sides, sides.result)
-        trial.reason = sides.reason(sides.parts | fields)
+        trial.reason = sides.reason(sides.result, sides.parts | fields)
         if trial.reason is None and trial.turns is not None and not trial.turns.counted:
             trial.reason = NO_TURN
         trial.status = "ok" if trial.reason is None else "void"
@@ -113,8 +116,9 @@ def finish(
         digest_expected=sides.server.digest,
         kernel=moved,
         pinning={
-            **sides.pinned,
-            "reason": trial.unpinned or sides.server.not_pinned or trial.pinning.reason,
+            "client": client or None,
+            "server": server or None,
+            "reason": trial.unpinned or sides.server.not_pinned or pinning.reason,
         },
         seeds=seeds,
         turns=trial.turns,
@@ -152,7 +156,7 @@ def measured(trial: Trial, sides: Crawling | Serving, result: Result) -> dict[st
         fields["service_time"] = encode_latency(inside) if len(inside) else None
     for one in trial.conditions:
         fields |= one.seen(sides, rate or 0.0)
-    return fields | sides.strain(rate or 0.0, fields)
+    return {**fields, **sides.strain(result, rate or 0.0, fields)}
 
 
 def paced(trial: Trial, sides: Crawling | Serving, result: Result) -> float | None:

@@ -22,10 +22,11 @@ from bench.plan import backends, plan, profiles
 from bench.plan.budget import plan_s
 from bench.plan.labels import Label, on_each
 from bench.plan.plan import Plan, PlanError, PlannedPoint, Selection
+from bench.plan.profiles import Profile
 from bench.run import judge, preflight
 from bench.run.campaign import INTERRUPTED, Campaign
 from bench.schema import CampaignRecord, EndRecord, ResumeRecord
-from bench.store import Log, Records, StoreError
+from bench.store import Log, Records
 from bench.terminal import Phases, Terminal
 from bench.text import minutes, now, plural
 from crawlers.backend import Backend
@@ -73,116 +74,48 @@ def run(options: Options, console: Console) -> Finished:
     """
     doctor.require_proc()
     with ExitStack() as stack:
-        if options.resume is not None:
-            # Locked before it is read: another --resume may be adding to it.
-            opened = stack.enter_context(Log(store.trials_file(options.resume), create=False))
-            earlier = reopen(opened.path)
-            record, todo, known, pythons = resumed(earlier, options.interpreters)
+        if options.resume is None:
+            earlier, todo, known = begin(options, console)
+            file = options.results / earlier.campaign.campaign / store.FILE_NAME
+            log = stack.enter_context(Log(file, create=True))
+            log.append(earlier.campaign)
+            pythons = options.interpreters
         else:
-            earlier, pythons = None, options.interpreters
-            known = look_up(asked(options), pythons)
-            record, todo = begin(options, known, console)
-            opened = stack.enter_context(
-                create(options.results / record.campaign / store.FILE_NAME)
-            )
-            opened.append(record)
+            # Locked before it is read: another --resume may be adding to it.
+            log = stack.enter_context(Log(store.trials_file(options.resume), create=False))
+            earlier, todo, known, pythons = resumed(log, options.interpreters, console)
         if pythons:
             on = [python.name for python in pythons]
             known = [replace(b, name=name) for b in known for name in on_each([b.name], on)]
-        if earlier is not None:
-            note_resumption(opened, earlier, console)
-        file = opened.path
-        refusals = preflight.refusals(todo, known, file.parent, console)
-        done = earlier.every_trial if earlier else []
+        by_name = CONTROLS | {backend.name: backend for backend in known}
+        folder = log.path.parent
         campaign = Campaign(
-            record=record,
+            earlier=earlier,
             plan=todo,
-            store=opened,
+            store=log,
             display=Phases(console),
-            backends=CONTROLS | {backend.name: backend for backend in known},
-            trials=done,
-            ceilings=list(earlier.ceilings) if earlier else [],
-            refusals=refusals,
+            backends=by_name,
+            refusals=preflight.refusals(todo, by_name, folder, console),
             deadline_s=options.deadline_s,
             pythons={"": OWN_PYTHON} | {found.name: found.command for found in pythons},
         )
-        announce(record, todo, file.parent, console)
+        announce(earlier.campaign, todo, folder, console)
         with preflight.announced(console):
             end = campaign.run()
-    return Finished(file.parent, store.load(file), end)
+    return Finished(folder, store.load(folder), end)
 
 
-def resumed(
-    earlier: Records, pythons: Sequence[FoundInterpreter]
-) -> tuple[CampaignRecord, Plan, list[Backend], Sequence[FoundInterpreter]]:
-    """What an earlier campaign measures, and what it needs for that, found again."""
-    record = earlier.campaign
-    names = list(dict.fromkeys(Label.parse(name).name for name in record.backends))
-    if record.interpreters:
-        pythons = interpreters.again(record.interpreters, pythons or interpreters.find()[0])
-    known = look_up(names, pythons)
-    backends.choose(known, names)
-    return record, plan.rebuild(record), known, pythons
-
-
-def asked(options: Options) -> Sequence[str] | None:
-    """The backends that the user or the profile names; None for all."""
-    return options.backends or profiles.profile(options.profile, options.only).backends
-
-
-def choose(options: Options, known: Sequence[Backend]) -> tuple[list[str], list[PlannedPoint]]:
-    """The backends of a new campaign, and its points before any block is cut."""
-    names = list(backends.choose(known, options.backends, asked(options)))
-    if options.interpreters:
-        names = on_each(names, [found.name for found in options.interpreters])
-    return names, plan.select(
-        options.profile,
-        names,
-        only=options.only,
-        selection=options.selection,
-        blocks=options.blocks,
-        named=options.backends is not None,
-        sharing=sharing(known),
-    )
-
-
-def dry_run(options: Options, console: Console) -> tuple[str, Sequence[PlannedPoint]]:
-    """Print what would be measured and how long that takes, and start nothing.
-
-    Returns the profile's name and the points. Raises what :func:`run` raises for such options.
-    """
-    if options.resume is None:
-        name = profiles.profile(options.profile, options.only).name
-        entries: Sequence[PlannedPoint] = choose(options, look_up(asked(options), ()))[1]
-    else:
-        record = store.load(options.resume).campaign
-        name, entries = record.profile, plan.rebuild(record).entries
-    for entry in entries:
-        trials = plural(sum(entry.labels.values()), "trial")
-        labels = ", ".join(map(str, entry.labels))
-        console.print(
-            f"{entry.point.id}: {plural(entry.blocks, 'block')}, {trials}, "
-            f"{plan_s([entry]):.0f} s: {labels}",
-            soft_wrap=True,
-        )
-    console.print(f"profile {name}: about {minutes(plan_s(entries))} min on the usual machine")
-    return name, entries
-
-
-def begin(
-    options: Options, known: Sequence[Backend], console: Console
-) -> tuple[CampaignRecord, Plan]:
-    profile = profiles.profile(options.profile, options.only)
-    names, chosen = choose(options, known)
+def begin(options: Options, console: Console) -> tuple[Records, Plan, list[Backend]]:
+    """What a new campaign measures: a record without trials, its plan, and the backends."""
+    profile, known, names, entries = choose(options)
     if options.backends is None:
         for backend in known:
             if backend.missing:
                 Terminal(stderr=True).print(f"left out: {backend.missing}")
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)
-    entries, budget = chosen, None
-    budget_s = options.budget_s or profile.budget_s
+    budget, budget_s = None, options.budget_s or profile.budget_s
     if options.limited and options.blocks is None and budget_s is not None:
-        entries, budget = preflight.in_time(chosen, budget_s, console)
+        entries, budget = preflight.in_time(entries, budget_s, console)
     todo = plan.make(entries, seed)
     record = plan.campaign_record(
         todo,
@@ -198,27 +131,72 @@ def begin(
     )
     if options.base is not None:
         record = backends.rebased(record, options.base)
-    return record, todo
+    return Records(record), todo, known
+
+
+def choose(options: Options) -> tuple[Profile, list[Backend], list[str], list[PlannedPoint]]:
+    """The profile, the backends it needs, their names, and its points before any block is cut."""
+    profile = profiles.profile(options.profile, options.only)
+    pythons = [found.command for found in options.interpreters]
+    known = backends.look_up(options.backends or profile.backends, *pythons)
+    names = backends.choose(known, options.backends, profile.backends)
+    if options.interpreters:
+        names = on_each(names, [found.name for found in options.interpreters])
+    entries = plan.select(
+        profile,
+        names,
+        selection=options.selection,
+        blocks=options.blocks,
+        named=options.backends is not None,
+        sharing=sharing(known),
+    )
+    return profile, known, names, entries
+
+
+def resumed(
+    log: Log, pythons: Sequence[FoundInterpreter], console: Console
+) -> tuple[Records, Plan, list[Backend], Sequence[FoundInterpreter]]:
+    """What an earlier campaign measures, and what it needs for that, found again."""
+    earlier = reopen(log.path)
+    record = earlier.campaign
+    names = list(dict.fromkeys(Label.parse(name).name for name in record.backends))
+    if record.interpreters:
+        pythons = interpreters.again(record.interpreters, pythons or interpreters.find()[0])
+    known = backends.look_up(names, *(found.command for found in pythons))
+    backends.choose(known, names)
+    todo = plan.rebuild(record)
+    note_resumption(log, earlier, console)
+    return earlier, todo, known, pythons
+
+
+def planned(options: Options) -> tuple[str, Sequence[PlannedPoint]]:
+    """A profile's name and the points of a campaign; raises what :func:`run` raises for such."""
+    if options.resume is None:
+        profile, _, _, entries = choose(options)
+        return profile.name, entries
+    record = store.load(options.resume).campaign
+    return record.profile, plan.rebuild(record).entries
+
+
+def dry_run(options: Options, console: Console) -> tuple[str, Sequence[PlannedPoint]]:
+    """Print what would be measured and how long that takes, and start nothing."""
+    name, entries = planned(options)
+    for entry in entries:
+        trials = plural(sum(entry.labels.values()), "trial")
+        labels = ", ".join(map(str, entry.labels))
+        console.print(
+            f"{entry.point.id}: {plural(entry.blocks, 'block')}, {trials}, "
+            f"{plan_s([entry]):.0f} s: {labels}",
+            soft_wrap=True,
+        )
+    console.print(f"profile {name}: about {minutes(plan_s(entries))} min on the usual machine")
+    return name, entries
 
 
 def sharing(known: Iterable[Backend]) -> set[str]:
     """The backends that have to share the server's processor on this machine."""
     shared = cpu.split_cores().unpinned().shared
     return {backend.name for backend in known if backend.several_threads and shared}
-
-
-def look_up(names: Sequence[str] | None, pythons: Sequence[FoundInterpreter]) -> list[Backend]:
-    """The backends as the campaign's interpreters have them: one must run on all of them."""
-    found = [backends.look_up(names, each.command) for each in pythons] or [backends.look_up(names)]
-    return [next((b for b in same if b.missing), same[0]) for same in zip(*found, strict=True)]
-
-
-def create(file: Path) -> Log:
-    try:
-        file.parent.mkdir(parents=True)
-    except OSError as error:
-        raise StoreError(f"{file.parent}: {error.strerror}") from None
-    return Log(file, create=True)
 
 
 def reopen(folder: Path) -> Records:

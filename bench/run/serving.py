@@ -8,10 +8,11 @@ server has to wake a processor. Both ends compare what they saw.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
+from bench.conditions.condition import Fields
 from bench.machine import memory
 from bench.plan.workloads import SITE_SEED
 from bench.run.judge import BUSY
@@ -36,7 +37,7 @@ class Serving(Sides):
         stack.enter_context(load)
         for pid, cores in ((self._model.pid, pinning.client), (load.pid, pinning.server)):
             trial.unpinned = trial.unpinned or pinning.keep(pid, cores)
-        self._memory = stack.enter_context(Progress(PLACES))
+        self._memory = stack.enter_context(closing(Progress(PLACES)))
         self._trial, self._faults = trial, 0
         self._served: Served | None = None
         super().__init__(
@@ -94,14 +95,13 @@ class Serving(Sides):
         self._faults = self._model.page_faults() - self._faults
         self._served = self._model.finish()
 
-    def reason(self, parts: Mapping[str, Any]) -> str | None:
+    def reason(self, result: Result, parts: Fields) -> str | None:
         """Why the trial does not count, or None when it does."""
-        assert self.result is not None
         assert self._served is not None
         name = self._trial.turn.label.name
-        return served_reason(name, self.result, self._served, self.server.digest)
+        return served_reason(name, result, self._served, self.server.digest)
 
-    def strain(self, rate: float, fields: Mapping[str, Any]) -> dict[str, Any]:
+    def strain(self, result: Result, rate: float, fields: Fields) -> Fields:
         """How busy the server was, and whether that limited the trial."""
         turns = self._trial.turns
         # A server that waits for its processor is not idle: other programs are running there.
@@ -114,11 +114,6 @@ class Serving(Sides):
             "limiter": limited,
             "switches": None,
         }
-
-    @property
-    def pinned(self) -> dict[str, list[int] | None]:
-        pinning = self._trial.pinning
-        return {"client": pinning.server or None, "server": pinning.client or None}
 
     @property
     def mechanism(self) -> Mapping[str, str | int]:

@@ -39,10 +39,10 @@ import signal
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bench.machine import cpu, procfs
+from bench.machine import cpu, host
 from bench.plan.sizes import LONG_TURN_SLOTS, TURN_S
 from bench.sides.process import interruptible
 
@@ -188,7 +188,6 @@ LOOK_S = 0.002
 class Taker:
     """One label that takes turns: its worker, its server, its counter."""
 
-    name: str
     worker: TakerGroup
     server: TakerGroup
     count: Callable[[], int]  # the exchanges completed so far
@@ -237,18 +236,6 @@ class TurnTaken:
     reached: float = 0.0  # the share of its exchanges that the crawl had completed at its end
 
 
-@dataclass(slots=True)
-class TurnsTaken:
-    """All turns of one block at one point, in the order they were taken."""
-
-    takers: list[str]
-    taken: list[TurnTaken] = field(default_factory=list)
-
-    @property
-    def rounds(self) -> int:
-        return len({turn.round for turn in self.taken if turn.counted})
-
-
 @contextmanager
 def undisturbed() -> Iterator[None]:
     """Keep the harness prompt and quiet: no collection in the middle of a turn.
@@ -270,25 +257,14 @@ def undisturbed() -> Iterator[None]:
             gc.enable()
 
 
-def steal_s(processors: Sequence[int]) -> float | None:
-    """Seconds stolen from these processors since boot (10 ms ticks); None where unknown."""
-    # Not by psutil, which does not say which processors are offline.
-    rows = {row[0]: row for row in map(str.split, (procfs.read("proc/stat") or "").splitlines())}
-    found = [rows.get(f"cpu{number}", []) for number in processors]
-    if not found or any(len(row) < 9 for row in found):
-        return None
-    return sum(int(row[8]) for row in found) / os.sysconf("SC_CLK_TCK")
-
-
 def take_turns(
     takers: Sequence[Taker],
     rng: random.Random,
     *,
     deadline: float = float("inf"),
     rounds: int = 0,
-    after_round: Callable[[int], None] | None = None,
-) -> TurnsTaken:
-    """Let the takers take turns until the first of them runs out of work.
+) -> list[TurnTaken]:
+    """Let the takers take turns until the first of them runs out of work; in the order taken.
 
     Before the first round each of them runs until its slots are busy (round
     :data:`FILLING`), so that no taker loses pages to a slower one's start.
@@ -299,13 +275,13 @@ def take_turns(
     if there is a number: work that has no end cannot run out. An interrupt
     (:class:`KeyboardInterrupt`) passes through between two turns.
     """
-    result = TurnsTaken([taker.name for taker in takers])
+    result: list[TurnTaken] = []
     number = 0
     with undisturbed():
         for i in rng.sample(range(len(takers)), len(takers)):
             takers[i].worker.look_for_children()
             while takers[i].filling and time.monotonic() < deadline:
-                result.taken.append(take_turn(takers[i], i, FILLING))
+                result.append(take_turn(takers[i], i, FILLING))
         while True:
             here = [i for i, taker in enumerate(takers) if taker.lost is None]
             if not here or time.monotonic() > deadline:
@@ -322,10 +298,8 @@ def take_turns(
                     taken.append(take_turn(takers[i], i, number))
             whole = all(takers[i].lost is None for i in here)
             counted = whole and busy_before and all(takers[i].busy for i in here)
-            result.taken += [replace(turn, counted=counted) for turn in taken]
+            result += [replace(turn, counted=counted) for turn in taken]
             number += 1
-            if after_round is not None:
-                after_round(number)
             if number == rounds or any(
                 t.count() > t.total - 2 * t.slots for t in takers if t.lost is None
             ):
@@ -343,7 +317,7 @@ def take_turn(taker: Taker, index: int, number: int) -> TurnTaken:
     up to 4 ms ago with one thread, microseconds ago with many. So a worker with many is read
     while it runs, after all its threads have resumed and before they stop.
     """
-    worker, stolen, waited = taker.worker, steal_s(taker.processors), taker.worker.wait_s()
+    worker, stolen, waited = taker.worker, host.steal(taker.processors), taker.worker.wait_s()
     many = worker.many and number != FILLING
     before = first = _reading(taker)
     try:
@@ -375,7 +349,7 @@ def take_turn(taker: Taker, index: int, number: int) -> TurnTaken:
     after = replace(_reading(taker), at=stopped_at)
     if not many:
         last = after
-    stolen_after, waited_after = steal_s(taker.processors), worker.wait_s()
+    stolen_after, waited_after = host.steal(taker.processors), worker.wait_s()
     spent = last.cpu_s - first.cpu_s
     return TurnTaken(
         taker=index,
@@ -418,7 +392,7 @@ def _reading(taker: Taker) -> _TurnReading:
 # --- the same place of each crawl --------------------------------------------------------
 
 
-def level(turns: TurnsTaken, among: Collection[int]) -> tuple[TurnsTaken, float | None]:
+def level(turns: list[TurnTaken], among: Collection[int]) -> tuple[list[TurnTaken], float | None]:
     """Count the turns of these takers only up to the place that each of their crawls reached.
 
     Returns that place too, as a share of a crawl. It is None, and nothing changes, if no turn
@@ -429,15 +403,12 @@ def level(turns: TurnsTaken, among: Collection[int]) -> tuple[TurnsTaken, float 
     (:mod:`bench.plan.sizes`). Then its turns hold more of the first pages than another's, and a
     page seems to cost more. Up to the same place, all crawls have the same pages.
     """
-    counted = [
-        [t.reached for t in turns.taken if t.taker == place and t.counted] for place in among
-    ]
+    counted = [[t.reached for t in turns if t.taker == place and t.counted] for place in among]
     reached = [shares for shares in counted if shares]
     until = min((max(shares) for shares in reached), default=None)
     if until is None or any(min(shares) > until for shares in reached):
         return turns, None
-    taken = [
+    return [
         replace(t, counted=t.counted and (t.taker not in among or t.reached <= until))
-        for t in turns.taken
-    ]
-    return TurnsTaken(turns.takers, taken), until
+        for t in turns
+    ], until

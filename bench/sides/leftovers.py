@@ -27,11 +27,10 @@ PATIENCE_S = 5.0
 AS_USUAL = signal.SIGUSR1
 """The signal on which a worker goes back to Python's own switch interval."""
 
-KINDS = frozenset({
-    *("Task", "Future", "Slot", "Shared", "Frontier", "Exchange"),
-    *("Handle", "TimerHandle", "Timer", "Loop", "DelayedCall", "greenlet", "Greenlet"),
-    *("socket", "StreamWriter", "SocketStream", "Popen"),
-})  # fmt: skip
+TASKS = ("Task", "Future", "Slot", "Shared", "Frontier", "Exchange", "greenlet", "Greenlet")
+TIMERS = ("Handle", "TimerHandle", "Timer", "Loop", "DelayedCall")
+CONNECTIONS = ("socket", "StreamWriter", "SocketStream", "Popen")
+KINDS = frozenset({*TASKS, *TIMERS, *CONNECTIONS})
 """Names of the classes whose objects are tasks, timers, loops and connections, in any library."""
 
 

@@ -31,17 +31,17 @@ from zlib import crc32
 
 from bench.arrivals import chosen, poisson
 from bench.controls.programs import HEAD_END, answer_size, read_answer
-from bench.sides.loads import FAST, SEGMENT
 from bench.sides.protocol import (
+    FAST,
     GO,
+    SEGMENT,
     Command,
-    Failed,
     Load,
     Loaded,
     Ready,
     Result,
-    decode,
-    encode,
+    obey,
+    send,
     shared_times,
 )
 from crawlers.job import CrawlReport, PageResult
@@ -109,9 +109,8 @@ class Loader:
                 self.pages.append((request, body))
                 rows[self.command.prefix + path] = PageResult(200, len(body), crc32(body))
         self.sums = [crc32(body) for _, body in self.pages]
-        return CrawlReport(
-            *("", f"{self.command.prefix}/p/0", 1, 0.0, None, rows, {}), prefix=self.command.prefix
-        ).digest
+        prefix = self.command.prefix
+        return CrawlReport("", f"{prefix}/p/0", 1, 0.0, None, rows, {}, prefix=prefix).digest
 
     def connect(self, slow: bool = False) -> socket.socket:
         sock = socket.socket()
@@ -347,9 +346,12 @@ class Loader:
                 yield one
 
 
-def run(command: Command, load: Load, commands: TextIO, replies: TextIO) -> None:
+def run(command: Command, commands: TextIO, replies: TextIO) -> None:
+    load = command.load
+    if load is None:
+        raise TypeError(f"expected a load, got a crawl of {command.backend}")
     loader = Loader(command, load)
-    print(encode(Ready()), file=replies, flush=True)
+    send(Ready(), replies)
     if commands.readline().strip() != GO:
         return
     began = time.monotonic()
@@ -370,24 +372,8 @@ def run(command: Command, load: Load, commands: TextIO, replies: TextIO) -> None
         late=loader.late,
         loaded=Loaded(checksum=loader.checksum, connections=loader.opened, worked=loader.worked),
     )
-    print(encode(result), file=replies, flush=True)
-
-
-def main() -> int:
-    """Run one load. Exit code 0 after a result, 2 when no command came."""
-    line = sys.stdin.readline()
-    if not line:
-        return 2
-    try:
-        command = decode(line)
-        if not isinstance(command, Command) or command.load is None:
-            raise TypeError(f"expected a load, got {line[:80]!r}")
-        run(command, command.load, sys.stdin, sys.stdout)
-    except Exception as error:
-        print(encode(Failed(f"{type(error).__name__}: {error}")), flush=True)
-        raise
-    return 0
+    send(result, replies)
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(obey(run, sys.stdout))

@@ -21,10 +21,10 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import IO, Self, TypeVar
 
-from bench.launch import HASH_SEED, OWN_PYTHON, ROOT, environment
+from bench.launch import OWN_PYTHON, ROOT, environment
 from bench.machine import procfs
 from bench.sides.protocol import (
     GO,
@@ -101,6 +101,8 @@ STDERR_LINES = 40
 PR_SET_PDEATHSIG = 1
 GRACE_S = 2.0
 """How long a child may take to exit before it is killed."""
+MEANWHILE_S = 0.25
+"""Between looks at something else while a child is waited for."""
 
 
 class ProcessError(Exception):
@@ -195,15 +197,10 @@ class Child:
             self._stdin.write(line.encode() + b"\n")
             self._stdin.flush()
 
-    def receive(
-        self,
-        deadline: float,
-        every_s: float | None = None,
-        meanwhile: Callable[[], None] | None = None,
-    ) -> str:
+    def receive(self, deadline: float, meanwhile: Callable[[], None] | None = None) -> str:
         """The child's next line, by ``deadline`` on the monotonic clock.
 
-        ``meanwhile`` is called every ``every_s`` seconds until it comes. Raises
+        ``meanwhile`` is called every :data:`MEANWHILE_S` seconds until it comes. Raises
         :class:`TimeoutError` at the deadline and :class:`ProcessError` if the
         child ends first.
         """
@@ -216,7 +213,7 @@ class Child:
                 # Look once more: the line may have come in time while this process was stopped.
                 late, left = True, 0.0
             with interruptible():
-                ready = self._selector.select(left if every_s is None else min(left, every_s))
+                ready = self._selector.select(min(left, MEANWHILE_S) if meanwhile else left)
             if ready:
                 data = os.read(self._stdout.fileno(), 65536)
                 if not data:
@@ -275,12 +272,7 @@ class Child:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self.close(0.0 if error is not None else GRACE_S)
 
 
@@ -299,12 +291,10 @@ class WorkerProcess(Child):
         self,
         name: str = "the worker",
         python: Sequence[str] = OWN_PYTHON,
-        hash_seed: int = HASH_SEED,
         extra_environment: Mapping[str, str] | None = None,
         module: str = "bench.sides.worker",
     ) -> None:
-        extra = {"PYTHONHASHSEED": str(hash_seed), **(extra_environment or {})}
-        super().__init__(name, ["-m", module], extra, python)
+        super().__init__(name, ["-m", module], extra_environment, python)
 
     def command(self, command: Command) -> None:
         """Tell the worker what to crawl, or to ask for; it warms up at once."""
@@ -316,29 +306,18 @@ class WorkerProcess(Child):
     def go(self) -> None:
         self.send(GO)
 
-    def result(
-        self,
-        deadline: float,
-        every_s: float | None = None,
-        meanwhile: Callable[[], None] | None = None,
-    ) -> Result:
-        """The worker's result, by ``deadline`` on the monotonic clock.
+    def result(self, deadline: float, meanwhile: Callable[[], None] | None = None) -> Result:
+        """The worker's result, received as in :meth:`receive`.
 
-        ``meanwhile`` is called each ``every_s`` seconds until it comes. Raises
-        :class:`WorkerError`, :class:`TimeoutError` at the deadline, or
-        :class:`bench.sides.process.ProcessError` when the worker has ended.
+        Raises :class:`WorkerError` too, when the worker gives none.
         """
-        return self._receive(Result, deadline, every_s, meanwhile)
+        return self._receive(Result, deadline, meanwhile)
 
     def _receive(
-        self,
-        kind: type[M],
-        deadline: float,
-        every_s: float | None = None,
-        meanwhile: Callable[[], None] | None = None,
+        self, kind: type[M], deadline: float, meanwhile: Callable[[], None] | None = None
     ) -> M:
         try:
-            message = decode(self.receive(deadline, every_s, meanwhile))
+            message = decode(self.receive(deadline, meanwhile))
         except ProtocolError as error:
             raise WorkerError(f"{self.what}: {error}") from None
         if isinstance(message, Failed):

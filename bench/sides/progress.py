@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Final, Self
+from typing import Final
 
 from bench.sides.protocol import shared_times
 
@@ -30,12 +30,6 @@ class Progress:
 
         self.times = np.asarray(shared_times(self.file))
         self.seen = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Let nobody else open it; what is mapped stays until its process ends."""

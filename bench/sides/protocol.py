@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import json
 import mmap
+import sys
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, is_dataclass
 from pathlib import Path
-from typing import Any, Literal, cast, get_args, get_type_hints
-
-from bench.sides.loads import How
+from typing import Any, Final, Literal, TextIO, cast, get_args, get_type_hints
 
 GO = "go"
 """The line that starts the timed crawl."""
@@ -62,6 +62,17 @@ class Worked:
     cpu_s: float  # processor time that it took
     wall_s: float  # what that was by the clock
     threads: int  # in how many threads it was done
+
+
+How = Literal["press", "accept", "hold", "schedule", "slow"]
+"""What a load does with its connections: see :class:`Load`."""
+
+FAST: Final = 10
+"""Clients that read as fast as they can, beside those that do not."""
+
+SEGMENT: Final = 1460
+"""Bytes of a segment to a slow reader, as on Ethernet. On loopback it has 64 KiB, and the kernel
+would buffer an answer of a megabyte whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,6 +217,26 @@ def _build(kind: type[Any], values: dict[str, Any]) -> Any:  # noqa: ANN401
         if parts and isinstance(value, dict):
             values[name] = _build(cast("type[Any]", parts[0]), value)
     return kind(**values)
+
+
+def send(message: Message, replies: TextIO) -> None:
+    print(encode(message), file=replies, flush=True)
+
+
+def obey(work: Callable[[Command, TextIO, TextIO], None], replies: TextIO) -> int:
+    """Run the one command that comes on standard input. Exit code 2 when none comes, else 0."""
+    line = sys.stdin.readline()
+    if not line:
+        return 2
+    try:
+        command = decode(line)
+        if not isinstance(command, Command):
+            raise TypeError(f"expected a command, got {line[:80]!r}")
+        work(command, sys.stdin, replies)
+    except Exception as error:
+        send(Failed(f"{type(error).__name__}: {error}"), replies)
+        raise
+    return 0
 
 
 def shared_times(file: Path | str) -> memoryview[float]:

@@ -97,8 +97,9 @@ class Server:
         except BaseException:
             self.child.close(0.0)
             raise
-        self.listening: str = hello["listening"]
-        self.prefix = f"{hello.get('scheme', 'http')}://{self.listening}"
+        host, _, port = hello["listening"].rpartition(":")
+        self.address: tuple[str, int] = host, int(port)
+        self.prefix = f"{hello.get('scheme', 'http')}://{hello['listening']}"
         offered: dict[str, Any] = hello.get("tls") or {}
         self.cafile: Path | None = Path(offered["cafile"]) if offered else None
         self.digest = hello["digest"]
@@ -117,9 +118,8 @@ class Server:
     @property
     def listens(self) -> bool:
         """Whether the server accepts connections. One that is shutting down does not."""
-        host, _, port = self.listening.rpartition(":")
         try:
-            socket.create_connection((host, int(port)), CONTROL_S).close()
+            socket.create_connection(self.address, CONTROL_S).close()
         except OSError:
             return False
         return True
@@ -180,13 +180,10 @@ class Server:
 
         Raises :class:`ServerError`.
         """
-        host, _, port = self.listening.rpartition(":")
-        client = http.client.HTTPConnection(host, int(port), timeout=CONTROL_S)
+        client = http.client.HTTPConnection(*self.address, timeout=CONTROL_S)
         if self.cafile is not None:
             context = ssl.create_default_context(cafile=str(self.cafile))
-            client = http.client.HTTPSConnection(
-                host, int(port), timeout=CONTROL_S, context=context
-            )
+            client = http.client.HTTPSConnection(*self.address, timeout=CONTROL_S, context=context)
         try:
             for path in paths:
                 client.request("GET", path)

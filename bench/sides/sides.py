@@ -87,14 +87,6 @@ class Sides(ABC):
         self.threads = threads(self.tested.pid)
 
     @contextmanager
-    def released(self) -> Iterator[None]:
-        """Whatever happens, nothing is held in the end."""
-        try:
-            yield
-        finally:
-            self.release()
-
-    @contextmanager
     def measuring_memory(self) -> Iterator[None]:
         """Read the memory before the first connection, and when all are held."""
         reader = memory.Reader(self.tested.pid, self.other.pid)
@@ -116,8 +108,7 @@ class Sides(ABC):
         return np.fromfile(file, np.float64, count) if count else np.array([])
 
     def latency(self, name: str) -> Latency | None:
-        times = self.seconds(name)
-        return encoded(times)
+        return encoded(self.seconds(name))
 
 
 def encoded(times: npt.NDArray[np.float64]) -> Latency | None:

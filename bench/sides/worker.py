@@ -31,15 +31,13 @@ from bench.machine import switches
 from bench.sides.protocol import (
     GO,
     Command,
-    Failed,
-    Message,
     Ready,
     Result,
     Schedule,
     Worked,
-    decode,
-    encode,
+    obey,
     own_times,
+    send,
     shared_times,
 )
 from crawlers import heap, http, registry, tokens
@@ -145,16 +143,18 @@ def page_faults() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 
 
-def switched() -> tuple[int, int]:
-    """Voluntary and involuntary context switches of this process and of its ended children."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(usage.ru_nvcsw for usage in used), sum(usage.ru_nivcsw for usage in used)
+def used() -> tuple[float, float, int, int]:
+    """User and system seconds, and voluntary and involuntary context switches.
 
-
-def processor_s() -> tuple[float, float]:
-    """User and system seconds of this process and of its children that have ended."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime for one in used), sum(one.ru_stime for one in used)
+    Of this process and of its children that have ended.
+    """
+    own, ended = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return (
+        own.ru_utime + ended.ru_utime,
+        own.ru_stime + ended.ru_stime,
+        own.ru_nvcsw + ended.ru_nvcsw,
+        own.ru_nivcsw + ended.ru_nivcsw,
+    )
 
 
 def without_start(
@@ -174,10 +174,6 @@ def without_start(
     if user_s < 0:
         return 0.0, user_s + system_s
     return user_s, system_s
-
-
-def send(message: Message, replies: TextIO) -> None:
-    print(encode(message), file=replies, flush=True)
 
 
 def make_recorder(command: Command) -> TimesRecorder:
@@ -260,17 +256,17 @@ def measure(
     if commands.readline().strip() != GO:
         return
     collections = gc_collections()
-    faults, switches_before, (user, system) = page_faults(), switched(), processor_s()
+    faults, before = page_faults(), used()
     started = time.monotonic()
     report = crawl(job, recorder)
     call_s = time.monotonic() - started
     cpu_s = time.process_time()
-    faults, (user_after, system_after) = page_faults() - faults, processor_s()
-    voluntary, involuntary = map(sub, switched(), switches_before)
+    faults = page_faults() - faults
+    user_s, system_s, voluntary, involuntary = map(sub, used(), before)
     collections = gc_collections() - collections
     kept = keep(command.out, times, started)
     # The clock of a crawl in several processes starts when they are ready.
-    user_s, system_s = without_start(user_after - user, system_after - system, report.mechanism)
+    user_s, system_s = without_start(user_s, system_s, report.mechanism)
     rows = report.rows.values()
     result = Result(
         elapsed_s=report.elapsed_s,
@@ -349,22 +345,11 @@ def worked(out: str, report: CrawlReport, times: DueRecorder, kept: dict[str, in
 
 
 def main() -> int:
-    """Run one command. Exit code 0 after a result, 2 when no command came."""
+    """Run one command, with an exit code as :func:`bench.sides.protocol.obey` has it."""
     faulthandler.enable()  # the harness ends a hung worker with SIGABRT, to learn where it hung
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    line = sys.stdin.readline()
-    if not line:
-        return 2
-    try:
-        command = decode(line)
-        if not isinstance(command, Command):
-            raise TypeError(f"expected a command, got {line[:80]!r}")
-        work(command, sys.stdin, replies)
-    except Exception as error:
-        send(Failed(f"{type(error).__name__}: {error}"), replies)
-        raise
-    return 0
+    return obey(work, replies)
 
 
 if __name__ == "__main__":

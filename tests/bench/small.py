@@ -80,7 +80,6 @@ LEDGER = Ledger(
 
 def point(site: str = "tree:60:5:1024", slots: int = 4, **changes: object) -> Point:
     values: dict[str, object] = {
-        "id": f"throughput-{slots}",
         "workload": "throughput",
         "site": site,
         "slots": slots,

@@ -20,7 +20,7 @@ PACKAGES = ("bench", "crawlers", "server")
 ROWS = (
     ("__main__", "conftest", "test_workloads"),
     ("cli",),
-    ("cards", "talk"),
+    ("talk",),
     ("capacity", "claims", "costs", "fleet"),
     ("micro",),
     ("study",),
@@ -169,10 +169,8 @@ def test_the_runner_names_no_condition(graph: Graph) -> None:
     assert wrong == []
 
 
-READERS = ("capacity", "cards", "claims", "costs", "talk")
+READERS = ("capacity", "claims", "costs", "talk")
 """Rooms that read single questions: each is about some of them. The kernel is about none."""
-QUOTES = "bench.report.numbers"
-"""A document quotes single questions, and this module has what its templates quote."""
 
 
 def test_the_kernel_names_no_question(graph: Graph) -> None:
@@ -181,7 +179,7 @@ def test_the_kernel_names_no_question(graph: Graph) -> None:
     wrong = [
         f"{name} -> {target}"
         for name, target in arrows(graph)
-        if target in among and room(name) not in ("questions", *READERS) and name != QUOTES
+        if target in among and room(name) not in ("questions", *READERS)
     ]
     assert wrong == []
 

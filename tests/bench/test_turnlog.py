@@ -10,12 +10,12 @@ import pytest
 
 from bench import turnlog
 from bench.run import block
-from bench.run.turns import TurnsTaken, TurnTaken
+from bench.run.turns import TurnTaken
 from bench.store import StoreError
 from tests.bench import small
 
 TAKEN = [TurnTaken(0, number, 10.0, 1.0, 0.5, 0.5, 3, None, counted=True) for number in (0, 1)]
-LOG = block.log(TurnsTaken(["callbacks"], TAKEN), small.point(), 0)
+LOG = block.log(TAKEN, ["callbacks"], small.point(), 0)
 
 
 def test_turns_are_kept_beside_the_trials(tmp_path: Path) -> None:

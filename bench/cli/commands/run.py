@@ -35,7 +35,6 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     chosen = options.chosen(arguments)
     if not arguments.dry_run:
         return measure(chosen, arguments, console)
-    chosen.only = arguments.only
     profile, entries = runner.dry_run(chosen, console)
     if arguments.json:
         points = [entry.record.model_dump() for entry in entries]
@@ -44,7 +43,6 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 
 
 def measure(chosen: Options, arguments: argparse.Namespace, console: Console) -> int:
-    chosen.only = arguments.only
     finished = runner.run(chosen, console)
     trials = finished.records.trials
     drawn = bool(trials) and not arguments.no_charts

@@ -322,9 +322,6 @@ def test_latency_round_trip() -> None:
     merged = stats.merge_histograms([latency.hdr, latency.hdr])
     assert merged.count == 40_000
     assert merged.at_ms(50) == pytest.approx(latency.p50_ms)
-    percentiles, values = merged.curve()
-    assert (np.diff(values) >= 0).all()
-    assert percentiles[-1] <= 100 * (1 - 10 / 40_000) + 1e-9
 
 
 @pytest.mark.parametrize(("count", "known"), [(9_999, False), (10_000, True)])
@@ -344,7 +341,6 @@ def test_latency_edges() -> None:
             stats.encode_latency(bad)
     with pytest.raises(ValueError, match="HdrHistogram"):
         stats.merge_histograms(["not a histogram"])
-    assert stats.merge_histograms([]).curve()[0].size == 0
 
 
 # --- memory ------------------------------------------------------------------------------

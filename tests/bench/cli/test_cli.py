@@ -144,10 +144,10 @@ def campaigns(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def test_a_dry_run_prints_the_plan_and_measures_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def installed(names: Sequence[str] | None, _: object) -> list[Backend]:
+    def installed(names: Sequence[str] | None, *_: object) -> list[Backend]:
         return [replace(OURS[name], missing=None) for name in names or OURS]
 
-    monkeypatch.setattr(runner, "look_up", installed)
+    monkeypatch.setattr("bench.plan.backends.look_up", installed)
     results = tmp_path / "results"
     asked = [
         "run",

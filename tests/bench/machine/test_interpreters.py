@@ -17,8 +17,8 @@ from bench.analysis import wording
 from bench.cli import USAGE
 from bench.machine import interpreters
 from bench.machine.interpreters import FoundInterpreter, InterpreterError
+from bench.plan import backends
 from bench.plan.labels import Label
-from bench.run import runner
 from bench.schema import Interpreter
 from crawlers.backend import Backend
 from tests.bench.small import harness
@@ -105,15 +105,15 @@ def test_one_may_be_named_by_its_release(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_what_one_interpreter_lacks_runs_on_none(monkeypatch: pytest.MonkeyPatch) -> None:
     lacks = {"/old": {"subinterpreters"}, "/new": {"gevent"}}
 
-    def look_up(names: Sequence[str], python: Sequence[str]) -> list[Backend]:
+    def on_one(python: Sequence[str], names: Sequence[str]) -> list[Backend]:
         return [
             Backend(name, "f", 1, "", "", missing="no" if name in lacks[python[0]] else None)
             for name in names
         ]
 
-    monkeypatch.setattr("bench.plan.backends.look_up", look_up)
+    monkeypatch.setattr("bench.plan.backends.on_one", on_one)
     names = ["callbacks", "subinterpreters", "gevent"]
-    known = runner.look_up(names, [found("3.13.5", "/old"), found("3.14.2t", "/new")])
+    known = backends.look_up(names, ["/old"], ["/new"])
     assert [one.name for one in known] == names
     assert [one.name for one in known if one.missing is None] == ["callbacks"]
 

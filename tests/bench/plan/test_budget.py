@@ -18,8 +18,8 @@ from crawlers import registry
 from crawlers.catalogue import OURS
 from crawlers.registry import MODELS
 
-QUICK = plan.select("quick", profile("quick").backends or ())
-FULL = plan.select("full", [*MODELS, "uvloop", "trio", "aiohttp", "twisted", "httpx"])
+QUICK = plan.select(profile("quick"), profile("quick").backends or ())
+FULL = plan.select(profile("full"), [*MODELS, "uvloop", "trio", "aiohttp", "twisted", "httpx"])
 
 
 def blocks(entries: list[PlannedPoint]) -> dict[str, int]:
@@ -35,7 +35,7 @@ def test_a_profile_fits_its_budget_on_the_reference_machine(name: str) -> None:
     found = profile(name)
     assert found.budget_s is not None
     sharing = [name for name, backend in OURS.items() if backend.several_threads]
-    entries = plan.select(name, found.backends or registry.names(), sharing=sharing)
+    entries = plan.select(profile(name), found.backends or registry.names(), sharing=sharing)
     late_s = budget.plan_s(entries) - found.budget_s
     assert late_s <= 0, f"{name} is {late_s:.0f} s too long: fewer blocks or pages, or more budget"
     kept, record = budget.fit(entries, found.budget_s, slowness=1.0)
@@ -89,7 +89,7 @@ def test_spare_blocks_go_first_then_intervals_and_whole_points_last() -> None:
 def test_what_alone_answers_a_question_loses_its_interval_last() -> None:
     """The reference had one block of threads_long_switch, while others had five of what repeats."""
     names = [*MODELS, "threads_long_switch", "processes"]
-    entries = plan.select("full", names)
+    entries = plan.select(profile("full"), names)
     sole = {entry.point.id for entry in entries if entry.point.sole}
     apart = {e.point.id for e in entries if e.point.workload in ("crossover", "mixed")}
     assert sole == {

@@ -33,7 +33,9 @@ def recorded(found: Sequence[PlannedPoint], profile: str, seed: int = 5) -> Camp
 
 def test_a_selection_keeps_pairs_of_point_and_backend() -> None:
     found = plan.select(
-        "smoke", MODELS, selection=[("throughput-1", "callbacks"), ("c10k-50", "threads")]
+        profiles.profile("smoke"),
+        MODELS,
+        selection=[("throughput-1", "callbacks"), ("c10k-50", "threads")],
     )
     assert shown(found) == {
         "throughput-1": ["callbacks", "callbacks#2"],
@@ -43,11 +45,11 @@ def test_a_selection_keeps_pairs_of_point_and_backend() -> None:
 
 def test_an_empty_or_unknown_selection_is_refused() -> None:
     with pytest.raises(PlanError, match="nothing to measure"):
-        plan.select("smoke", ["threads"], only=["cost-100"])
+        plan.select(profiles.profile("smoke", ["cost-100"]), ["threads"])
     with pytest.raises(
         ProfileError, match=r"point 'nonesuch'.*bench list; workloads: .*throughput,"
     ):
-        plan.select("smoke", MODELS, only=["nonesuch"])
+        plan.select(profiles.profile("smoke", ["nonesuch"]), MODELS)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +73,7 @@ def test_an_empty_or_unknown_selection_is_refused() -> None:
 def test_a_point_that_the_profile_does_not_have_comes_from_another(
     profile: str, only: list[str], source: str, points: list[str]
 ) -> None:
-    found = plan.select(profile, MODELS, only=only)
+    found = plan.select(profiles.profile(profile, only), MODELS)
     assert sorted(shown(found)) == sorted(points)
     assert profiles.profile(profile, only).name == source
     held = {part: profiles.profile(part).points for part in source.split("+")}
@@ -93,22 +95,26 @@ def test_points_of_two_profiles_have_the_time_and_the_backends_of_both() -> None
 
 
 def test_the_user_may_set_the_number_of_blocks() -> None:
-    (held,) = plan.select("full", [*MODELS, "trio", "twisted"], only=["ladder-100"], blocks=10)
+    (held,) = plan.select(
+        profiles.profile("full", ["ladder-100"]), [*MODELS, "trio", "twisted"], blocks=10
+    )
     assert set(held.labels.values()) == {10}
-    (held,) = plan.select("full", [*MODELS, "twisted"], only=["c10k-1000"], blocks=7)
+    (held,) = plan.select(profiles.profile("full", ["c10k-1000"]), [*MODELS, "twisted"], blocks=7)
     assert held.labels[Label("threads")] == 7
     assert held.labels[Label("twisted")] == 1
 
 
 def test_backends_that_are_named_are_in_every_block() -> None:
-    (held,) = plan.select("full", ["threads", "twisted"], only=["c10k-10000"], named=True)
+    (held,) = plan.select(
+        profiles.profile("full", ["c10k-10000"]), ["threads", "twisted"], named=True
+    )
     assert held.labels == {Label("threads"): 2, Label("twisted"): 2}
-    (open_loop,) = plan.select("quick", ["trio"], only=["openloop-4000"], named=True)
+    (open_loop,) = plan.select(profiles.profile("quick", ["openloop-4000"]), ["trio"], named=True)
     assert list(open_loop.labels) == [Label("trio")]
 
 
 def test_a_rebuilt_plan_has_the_same_turns() -> None:
-    found = plan.select("full", [*MODELS, "trio", "twisted"])
+    found = plan.select(profiles.profile("full"), [*MODELS, "trio", "twisted"])
     record = recorded(found, "full")
     again = plan.rebuild(CampaignRecord.model_validate_json(record.model_dump_json()))
     assert again.turns == plan.make(found, 5).turns
@@ -117,7 +123,7 @@ def test_a_rebuilt_plan_has_the_same_turns() -> None:
 
 
 def test_a_changed_table_of_workloads_cannot_continue_a_campaign() -> None:
-    record = recorded(plan.select("smoke", MODELS), "smoke")
+    record = recorded(plan.select(profiles.profile("smoke"), MODELS), "smoke")
     changed = record.plan[0].model_copy(update={"params": {"slots": 77}})
     with pytest.raises(PlanError, match="has changed since"):
         plan.rebuild(record.model_copy(update={"plan": [changed]}))
@@ -127,7 +133,7 @@ def test_a_changed_table_of_workloads_cannot_continue_a_campaign() -> None:
 
 def test_a_campaign_on_interpreters_has_one_twin_of_each() -> None:
     names = ["threads@3.11.7", "callbacks@3.11.7", "threads@3.13.5t", "callbacks@3.13.5t"]
-    entry, *_ = plan.select("interpreters", names)
+    entry, *_ = plan.select(profiles.profile("interpreters"), names)
     assert list(map(str, entry.labels)) == [
         *names,
         "callbacks@3.11.7#2",
@@ -141,7 +147,7 @@ def test_what_shares_the_servers_processor_is_compared_with_companions() -> None
     sleeping = [f"{name}/asleep" for name in ("callbacks", "async_await", "threads_one_processor")]
 
     def companions(only: str, *sharing: str) -> list[str]:
-        (entry,) = plan.select("full", names, only=[only], sharing=sharing)
+        (entry,) = plan.select(profiles.profile("full", [only]), names, sharing=sharing)
         return [str(label) for label in entry.labels if label.condition == "asleep"]
 
     assert companions("ladder-100") == []
@@ -152,7 +158,9 @@ def test_what_shares_the_servers_processor_is_compared_with_companions() -> None
     # Where it always sleeps, and where each backend is compared with itself.
     for point in ("waiting-100", "churn-100", "fairness-1000", "cancel-1", "c10k-1000"):
         assert companions(point, "threads") == []
-    record = recorded(plan.select("full", names, only=["ladder-100"], sharing=["threads"]), "full")
+    record = recorded(
+        plan.select(profiles.profile("full", ["ladder-100"]), names, sharing=["threads"]), "full"
+    )
     assert "callbacks/asleep" in record.plan[0].labels
     again = plan.rebuild(record)
     assert Label("callbacks", condition="asleep") in again.entries[0].labels

@@ -165,7 +165,7 @@ def test_full_has_every_number_of_processors_but_the_servers(
     machine(monkeypatch, usable)
     names = [*MODELS, "processes", "loop_per_thread", "trio"]
     free = [f"{name}@3.14.2{suffix}" for suffix in ("", "t") for name in names]
-    entries = plan.select("full", free, only=["processors"])
+    entries = plan.select(profiles.profile("full", ["processors"]), free)
     assert sorted(entry.point.id for entry in entries) == [f"processors-{how}" for how in wanted]
     for entry in entries:
         assert min(entry.labels.values()) >= MIN_BLOCKS

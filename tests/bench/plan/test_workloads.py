@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bench.conditions.held import RAMP_PER_S, TLS_RAMP_PER_S
 from bench.conditions.ways import ENCRYPTED, PLAIN
-from bench.plan import plan
+from bench.plan import plan, profiles
 from bench.plan.labels import Label
 from bench.plan.participants import MAIN_VARIANTS, Participants
 from bench.plan.plan import PlannedPoint
@@ -71,7 +71,7 @@ def test_what_takes_longer_has_fewer_pages() -> None:
 
 def test_one_server_never_sees_more_connections_than_a_client_has_ports() -> None:
     """Were every connection closed by the client, each port would still be used once at most."""
-    (entry,) = plan.select("full", names(), only=["churn"])
+    (entry,) = plan.select(profiles.profile("full", ["churn"]), names())
     assert {label.name for label in entry.labels} == {*MODELS, *MAIN_VARIANTS}
     most = max(
         sized(entry.point, label).pages for label in entry.labels if label.condition == "churn"

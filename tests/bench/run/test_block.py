@@ -46,7 +46,7 @@ from bench.run import judge
 from bench.run.crawling import Crawling
 from bench.run.serving import Serving
 from bench.run.trial import Bench, Trial
-from bench.run.turns import TurnsTaken, TurnTaken
+from bench.run.turns import TurnTaken
 from bench.schema import Shares, TrialRecord, TurnsRecord
 from bench.sides import working
 from bench.sides.servers import Server, ServerError
@@ -63,7 +63,11 @@ TURNED = workloads.throughput(10, 6000, ONE)
 LABELS = ("callbacks", "callbacks#2", "threads")
 HOLDING = small.point("list:40:512", 40, conditions=(Filling(), HELD))
 WORKING = small.point(
-    "list:60:512", 8, conditions=(Scheduled(per_s=400), WithWork(ms=1)), id="mixed-1"
+    "list:60:512",
+    8,
+    conditions=(Scheduled(per_s=400), WithWork(ms=1)),
+    workload="mixed",
+    setting="1",
 )
 SERVING = serve(10, 6, ONE)
 
@@ -131,7 +135,7 @@ def test_a_directory_of_html_is_crawled_and_verified(shared: Bench, tmp_path: Pa
     (tmp_path / "sub").mkdir()
     (tmp_path / "index.html").write_text('<a href="sub/">in</a> <a href="gone.html">404</a>')
     (tmp_path / "sub" / "index.html").write_text('<a href="../index.html#top">out</a>')
-    where = small.point(f"dir:{tmp_path}", 2, id="real-2", workload="real", site_name="dir:here")
+    where = small.point(f"dir:{tmp_path}", 2, workload="real", site_name="dir:here")
     record = counts(small.trial(shared, where, "callbacks"))
     assert record.statuses == {"200": 3, "404": 1}
     assert record.params["site"] == "dir:here"
@@ -321,9 +325,9 @@ def test_a_crawl_that_ended_in_its_turn_counts_up_to_the_same_place(
         for place, shares in enumerate([(0.4, 0.9), (0.3, 0.5)])
         for number, reached in enumerate(shares)
     ]
-    leveled, until = running.evenly(TurnsTaken(["ended", "slow"], taken), [ended, slow])
+    leveled, until = running.evenly(taken, [ended, slow])
     assert until == 0.5
-    assert [turn.counted for turn in leveled.taken if turn.taker == 0].count(True) == counted
+    assert [turn.counted for turn in leveled if turn.taker == 0].count(True) == counted
 
 
 def test_moments_are_given_to_the_turn_they_lie_in() -> None:
@@ -425,7 +429,8 @@ def test_a_server_keeps_a_schedule_beside_work(bench: Bench, name: str) -> None:
 
 def test_slow_readers_get_what_they_read(bench: Bench) -> None:
     point = workloads.slow_readers(20, 20, ONE)
-    point = replace(point, conditions=(replace(sure(point.load), seconds=0.5),))
+    _, *held = point.conditions
+    point = replace(point, conditions=(replace(sure(point.load), seconds=0.5), *held))
     record = counts(run(bench, point, "async_await")[0][0])
     assert record.pages == (point.urls or 0) + 20 + 2 * 10
     assert sure(record.memory).connections == 20

@@ -18,14 +18,14 @@ import pytest
 
 from bench import store, turnlog
 from bench.launch import ROOT
-from bench.plan import plan
+from bench.plan import plan, profiles
 from bench.plan.budget import trial_s
 from bench.plan.plan import key
 from bench.run import runner
 from bench.run.campaign import Campaign
 from bench.run.runner import Finished, Options
 from bench.schema import CampaignRecord, EndRecord, TrialRecord
-from bench.store import Log, StoreError
+from bench.store import Log, Records, StoreError
 from bench.terminal import Terminal
 from crawlers.backend import Backend
 from crawlers.registry import MODELS
@@ -218,11 +218,11 @@ def test_a_campaign_that_is_struck_leaves_no_orphan_and_can_be_resumed(
 
 
 def test_the_time_that_is_left_has_the_pace_of_what_has_run() -> None:
-    todo = plan.make(plan.select("smoke", MODELS, only=["throughput-100"]), seed=1)
+    todo = plan.make(plan.select(profiles.profile("smoke", ["throughput-100"]), MODELS), seed=1)
     planned = sum(trial_s(todo.points["throughput-100"], turn.label) for turn in todo.turns)
     log = mock.create_autospec(Log, instance=True)
     record = next(one for one in campaign(blocks=1) if isinstance(one, CampaignRecord))
-    running = Campaign(record, todo, log, mock.MagicMock(), {})
+    running = Campaign(Records(record), todo, log, mock.MagicMock(), {})
     assert running._left_s(0.0) == pytest.approx(planned)
     example = next(one for one in campaign(blocks=1) if isinstance(one, TrialRecord))
     running._keep(example, example)
@@ -248,12 +248,12 @@ def test_a_campaign_is_locked_before_it_is_read(
     class Stop(Exception):
         """Ends the run."""
 
-    def look_up(names: Sequence[str] | None, pythons: object) -> list[Backend]:
+    def look_up(names: Sequence[str] | None, *pythons: object) -> list[Backend]:
         with pytest.raises(StoreError, match="another run is writing to this campaign"):
             Log(interrupted / store.FILE_NAME, create=False)
         raise Stop
 
-    monkeypatch.setattr(runner, "look_up", look_up)
+    monkeypatch.setattr("bench.plan.backends.look_up", look_up)
     with pytest.raises(Stop):
         runner.run(Options(resume=interrupted), Terminal(io.StringIO()))
 

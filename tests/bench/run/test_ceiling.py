@@ -51,7 +51,7 @@ def test_wrk_is_read() -> None:
         ("#!/nonexistent/sh\n", "No such file"),
         ("#!/bin/sh\n", "it gave no rate: ''"),
         (
-            "#!/bin/sh\ncase $1 in -v) exit 1;; esac\nexec sleep 600",
+            "#!/bin/sh\ncase $1 in --version) exit 1;; esac\nexec sleep 600",
             "it did not end in time",
         ),
         (None, "it is not installed; install it with: apt-get install wrk"),

@@ -23,7 +23,7 @@ from tests.bench import synthetic
 from tests.bench.sure import sure
 
 KNOWN = [Backend(name, "", 0, "", "") for name in (*MODELS, "uvloop", "trio", "aiohttp")]
-QUICK = plan.select("quick", [backend.name for backend in KNOWN])
+QUICK = plan.select(profile("quick"), [backend.name for backend in KNOWN])
 
 
 def console() -> Console:
@@ -83,8 +83,9 @@ def test_your_budget_takes_the_place_of_the_profile_s(
     chosen_s: float | None, wanted_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(preflight, "slowness", lambda: 1.5)
-    record, _ = runner.begin(runner.Options(budget_s=chosen_s, seed=1), KNOWN, console())
-    budget = sure(record.budget)
+    monkeypatch.setattr("bench.plan.backends.look_up", lambda *_: KNOWN)
+    earlier, _, _ = runner.begin(runner.Options(budget_s=chosen_s, seed=1), console())
+    budget = sure(earlier.campaign.budget)
     assert budget.budget_s == wanted_s
     assert budget.expected_s < budget.planned_s
 
@@ -96,18 +97,18 @@ def test_connections_over_tls_are_refused_beforehand_with_both_numbers(
     monkeypatch.setattr("bench.machine.doctor.available_bytes", lambda: 3 << 30)
     point = workloads.tls_c10k(10_000, Participants(1))
     todo = plan.make([PlannedPoint(point, {Label("async_await"): 1, Label("uvloop"): 1})], seed=1)
-    refused = preflight.refusals(todo, KNOWN, Path(), console())
+    known = {backend.name: backend for backend in KNOWN}
+    refused = preflight.refusals(todo, known, Path(), console())
     assert list(refused) == [(point.id, Label("async_await"))]
     reason = refused[point.id, Label("async_await")]
     assert "3.1 GiB of the client and 625 MiB of the server for TLS" in reason
 
 
 def test_a_backend_without_https_is_refused_in_every_mode_with_its_reason() -> None:
-    known = [Backend("threads", "", 0, "", "", no_https="sockets alone"), *KNOWN]
+    known = {"threads": Backend("threads", "", 0, "", "", no_https="sockets alone")}
     point = workloads.tls_fetch(10, 100, Participants(1))
     todo = plan.make([PlannedPoint(point, plan.labels_of(point, ["threads"]))], seed=1)
-    by_name = {backend.name: backend for backend in reversed(known)}
-    refused = preflight.refusals(todo, list(by_name.values()), Path(), console())
+    refused = preflight.refusals(todo, known, Path(), console())
     assert {str(label) for _, label in refused} == {"threads/plain", "threads/tls"}
     assert set(refused.values()) == {"threads has no HTTPS: sockets alone"}
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from mmap import mmap
 from pathlib import Path
+from unittest import mock
 
 import psutil
 import pytest
@@ -25,7 +26,6 @@ from bench.run.turns import (
     GroupEndedError,
     Taker,
     TakerGroup,
-    TurnsTaken,
     TurnTaken,
     level,
     take_turn,
@@ -139,7 +139,7 @@ groups = [TakerGroup(child.pid) for child in children]
 for group in groups:
     group.stop()
 takers = [
-    Taker(str(i), groups[i], groups[i + 1], lambda: 5, lambda: None, 10**9, 1) for i in (0, 2)
+    Taker(groups[i], groups[i + 1], lambda: 5, lambda: None, 10**9, 1) for i in (0, 2)
 ]
 take_turns(takers, random.Random(1))
 """
@@ -160,7 +160,6 @@ def takers(tmp_path: Path) -> Iterator[list[Taker]]:
         assert worker.receive(time.monotonic() + 300) == "ready"
         made.append(
             Taker(
-                name,
                 TakerGroup(worker.pid),
                 TakerGroup(server.pid),
                 lambda shared=shared: int(shared[0]),  # type: ignore[misc]
@@ -209,8 +208,8 @@ class Made(TakerGroup):
 def made() -> list[Taker]:
     workers = [Made(each) for each in (10, 20, 30)]
     return [
-        Taker(str(place), worker, Made(0), worker.count, lambda: None, 1000, 20, turn_s=0.0)
-        for place, worker in enumerate(workers)
+        Taker(worker, Made(0), worker.count, lambda: None, 1000, 20, turn_s=0.0)
+        for worker in workers
     ]
 
 
@@ -219,7 +218,7 @@ def test_only_the_one_whose_turn_it_is_runs(takers: list[Taker]) -> None:
     counts = [taker.count() for taker in takers]
     turns = take_turns(takers, random.Random(3), rounds=5)
     for number, taker in enumerate(takers):
-        mine = [turn for turn in turns.taken if turn.taker == number]
+        mine = [turn for turn in turns if turn.taker == number]
         # Everything that a worker used or did was in its own turns.
         assert taker.worker.cpu_s() - used[number] == pytest.approx(
             sum(turn.cpu_s for turn in mine), abs=1e-3
@@ -233,8 +232,8 @@ def test_a_round_is_a_random_order_and_its_mirror_image(made: list[Taker], once:
     made[1].once = once
     turns = take_turns(made, random.Random(3))
     orders = {
-        tuple(turn.taker for turn in turns.taken if turn.round == number)
-        for number in range(turns.taken[-1].round + 1)
+        tuple(turn.taker for turn in turns if turn.round == number)
+        for number in range(turns[-1].round + 1)
     }
     assert orders == {(0, 2, 1, 2, 0), (2, 0, 1, 0, 2)} if once else len(orders) > 2
     for order in orders:
@@ -246,34 +245,33 @@ def test_rounds_in_which_a_slot_may_be_idle_do_not_count(made: list[Taker]) -> N
     """One that fills up slowly costs the others no pages."""
     made[1].slots = 100
     turns = take_turns(made, random.Random(3))
-    filling = [turn.taker for turn in turns.taken if turn.round == FILLING]
+    filling = [turn.taker for turn in turns if turn.round == FILLING]
     assert sorted(filling) == [0] * 4 + [1] * 10 + [2] * 2
-    counted = [turn.counted for turn in turns.taken]
+    counted = [turn.counted for turn in turns]
     assert not any(counted[: len(filling)])
-    last = [turn for turn in turns.taken if turn.round == turns.taken[-1].round]
+    last = [turn for turn in turns if turn.round == turns[-1].round]
     assert made[2].count() > 1000 - 2 * 20
     assert not any(turn.counted for turn in last)
-    assert turns.rounds == last[0].round
-    assert sum(turn.exchanges for turn in turns.taken) == sum(taker.count() for taker in made)
+    assert len({turn.round for turn in turns if turn.counted}) == last[0].round
+    assert sum(turn.exchanges for turn in turns) == sum(taker.count() for taker in made)
 
 
 def test_an_interrupt_or_a_deadline_ends_the_turns_with_everything_stopped(
-    made: list[Taker],
+    made: list[Taker], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt(done: int) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        take_turns(made, random.Random(1), after_round=interrupt)
+    with monkeypatch.context() as patch:
+        patch.setattr(turns, "interruptible", mock.Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            take_turns(made, random.Random(1))
     assert all(taker.worker.stopped and taker.server.stopped for taker in made)
-    assert not take_turns(made, random.Random(1), deadline=0.0).taken
+    assert not take_turns(made, random.Random(1), deadline=0.0)
 
 
 def test_a_turn_says_how_long_the_worker_waited_for_the_processor(takers: list[Taker]) -> None:
     if not Path("/proc/self/schedstat").exists():
         pytest.skip("this kernel keeps no run-queue waits")
     # In the first turns nobody has looked for its threads yet.
-    taken = take_turns(takers, random.Random(3), rounds=3).taken
+    taken = take_turns(takers, random.Random(3), rounds=3)
     waits = [turn.wait_s for turn in taken if turn.round != FILLING]
     assert all(wait is not None and wait >= 0 for wait in waits)
 
@@ -325,7 +323,7 @@ def test_a_worker_that_ends_is_lost_and_the_others_go_on(takers: list[Taker]) ->
     turns = take_turns(takers, random.Random(3), rounds=3)
     assert takers[1].lost == "the worker ended in its turn"
     assert takers[0].lost is takers[2].lost is None
-    assert all(turn.taker != 1 for turn in turns.taken if turn.counted)
+    assert all(turn.taker != 1 for turn in turns if turn.counted)
 
 
 def test_killing_the_harness_leaves_no_stopped_process_behind() -> None:
@@ -347,18 +345,17 @@ def test_killing_the_harness_leaves_no_stopped_process_behind() -> None:
         harness.kill()
 
 
-def fabricated(reached: Sequence[Sequence[float]]) -> TurnsTaken:
+def fabricated(reached: Sequence[Sequence[float]]) -> list[TurnTaken]:
     """Turns of takers that had done these shares of their crawls, round by round; all count."""
-    taken = [
+    return [
         TurnTaken(taker, number, 0.0, 0.01, 0.01, 0.01, 1, None, True, reached=share)
         for taker, shares in enumerate(reached)
         for number, share in enumerate(shares)
     ]
-    return TurnsTaken([str(taker) for taker in range(len(reached))], taken)
 
 
-def counted_of(turns: TurnsTaken, taker: int) -> list[float]:
-    return [t.reached for t in turns.taken if t.taker == taker and t.counted]
+def counted_of(turns: list[TurnTaken], taker: int) -> list[float]:
+    return [t.reached for t in turns if t.taker == taker and t.counted]
 
 
 def test_turns_count_up_to_the_same_place_of_every_crawl() -> None:
@@ -369,7 +366,6 @@ def test_turns_count_up_to_the_same_place_of_every_crawl() -> None:
     assert counted_of(found, 0) == [0.2, 0.4]
     assert counted_of(found, 1) == [0.1, 0.2, 0.3, 0.45]
     assert len(counted_of(found, 2)) == 4, "a control goes through its work several times"
-    assert found.takers == turns.takers
 
 
 @given(

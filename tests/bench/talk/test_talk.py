@@ -192,6 +192,9 @@ def test_the_trials_the_fleet_and_the_readings_are_counted_again() -> None:
     tested = slide("the-claim-tested")
     holding = tested.body.count("| **holds here** |")
     assert f"{holding} of {tested.body.count('| **')} readings" in tested.title
+    # What the chapter means most likely; it was left out, because it was measured beside.
+    assert "| a thread that only waits | 50 KiB |" in tested.body
+    assert "not tested" not in tested.notes
 
 
 # --- in one file, and in a browser --------------------------------------------------------
