@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from crawlers import origins
-from crawlers.conformance.scripted import ScriptedServer, page
+from crawlers.conformance.scripted import ScriptedServer
 from crawlers.frontier import Frontier
 from crawlers.job import Address, Fetch, Job, Origin, PageResult
-from tests.crawlers.backends import HERE, IN_CHILDREN, STACKS, crawl, each, models
+from tests.crawlers.backends import HERE, IN_CHILDREN, STACKS, crawl, each, link, models
 
 IN_ONE_PROCESS = [name for name in HERE if name not in IN_CHILDREN]
 PAGES = 21
@@ -22,8 +22,7 @@ PAGES = 21
 def server() -> Iterator[ScriptedServer]:
     """A server with a page that leads to twenty more."""
     with ScriptedServer() as found:
-        found.script["/"] = page(*(f"/{n}" for n in range(1, PAGES)))
-        found.script |= {f"/{n}": page() for n in range(1, PAGES)}
+        link(found, *(f"/{n}" for n in range(1, PAGES)))
         yield found
 
 

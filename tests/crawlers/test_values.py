@@ -31,7 +31,7 @@ from crawlers.job import (
 from crawlers.loop import Loop
 from crawlers.origins import in_scope, make_origin, origin_prefix
 from crawlers.page import charset, content_type, decoded, read_page
-from crawlers.recorder import NullRecorder
+from crawlers.recorder import WINDOW, NullRecorder, WindowRecorder
 from crawlers.stop import Stop
 from crawlers.summary import url_line, why_not_fetched
 from tests.crawlers.test_main import run
@@ -323,6 +323,16 @@ def test_descriptor_limits(monkeypatch: pytest.MonkeyPatch) -> None:
         limits.ensure_descriptors(1000)
     with pytest.raises(JobError, match=r"need 1074 .* --concurrency 926"):
         limits.ensure_descriptors(1000, besides=10)
+
+
+def test_a_window_ends_after_so_many_exchanges() -> None:
+    recorder = WindowRecorder()
+    for _ in range(2 * WINDOW + 1):
+        recorder.record(0, 0.0, 1.0, 3.0)
+    assert [row[0] for row in recorder.used] == [0, WINDOW, 2 * WINDOW]
+    assert len(recorder.service) == 2 * WINDOW + 1
+    for before, after in zip(recorder.used, recorder.used[1:], strict=False):
+        assert all(a <= b for a, b in zip(before, after, strict=True))  # counters only grow
 
 
 def test_stop_gives_reasons_and_restores_handlers() -> None:
