@@ -104,16 +104,16 @@ def quoted(analysis: Analysis) -> str:
 
 CARDS = ("threads", "trio", "aiohttp", "gevent", "callbacks_select")
 DOCUMENTS: dict[str, Callable[[], str]] = {
-    "summary.md": lambda: summary.to_markdown(usual()),
-    "interpreters.md": lambda: summary.to_markdown(of_releases()),
-    "warnings.md": lambda: "\n\n".join(summary.warnings(noisy())) + "\n",
-    "voids.md": lambda: summary.to_markdown(voids()),
+    "summary.txt": lambda: summary.to_markdown(usual()),
+    "interpreters.txt": lambda: summary.to_markdown(of_releases()),
+    "warnings.txt": lambda: "\n\n".join(summary.warnings(noisy())) + "\n",
+    "voids.txt": lambda: summary.to_markdown(voids()),
     "terminal.txt": lambda: shown(summary.show, usual()),
     "terminal-interpreters.txt": lambda: shown(summary.show, of_releases()),
     "ending.txt": lambda: shown(ended, usual()),
     "findings.txt": lambda: quoted(usual()),
     "findings-interpreters.txt": lambda: quoted(of_releases()),
-    **{f"card-{name}.md": lambda name=name: card(name) for name in CARDS},  # type: ignore[misc]
+    **{f"card-{name}.txt": lambda name=name: card(name) for name in CARDS},  # type: ignore[misc]
 }
 
 
