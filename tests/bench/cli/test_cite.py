@@ -37,7 +37,7 @@ def test_the_newest_campaign_is_read_or_else_the_reference(results: Path) -> Non
 def test_a_finding_is_quoted_with_interval_machine_and_interpreter(
     results: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    records = campaign(blocks=6, samples=30)
+    records = campaign(blocks=6, samples=30, workloads=("waiting", "c10k"))
     folder = str(save(results / "one", records))
     head = store.load(results / "one").campaign
     assert main(["cite", folder, "--finding", "memory"]) == DONE

@@ -36,14 +36,13 @@ def of_a_user() -> tuple[AnyRecord, ...]:
 CAMPAIGNS = pytest.mark.parametrize(
     "made_of",
     [
-        lambda: analysed(made()),
         lambda: analysed(of_a_user()),
         lambda: analysed(made(blocks=1)),
         lambda: analysed(unequal()),
         pytest.param(committed.analysis, marks=pytest.mark.slow),
         pytest.param(partial(committed.analysis, LATEST), marks=pytest.mark.slow),
     ],
-    ids=["models", "of-a-user", "one-trial", "whole", "reference", "headlines"],
+    ids=["of-a-user", "one-trial", "whole", "reference", "headlines"],
 )
 Made = Callable[[], Analysis]
 
