@@ -38,13 +38,14 @@ PARTS: Final[dict[str, Micro]] = {part.STUDY.name: part for part in (tasks, star
 def measure(
     names: Sequence[str], folder: Path, repeats: int, console: Console, *, resume: bool
 ) -> bool:
-    """Measure these parts; returns False after Ctrl-C."""
+    """Measure these parts; returns False after Ctrl-C, which may leave some without a record."""
+    begun = [name for name in names if PARTS[name].STUDY.runs(folder)]
     for name in names:
-        part = PARTS[name]
+        part, more = PARTS[name], resume and (name in begun or not begun)
         with ExitStack() as stack:
             rounds = part.PROCESSES * repeats
             made = part.programs(stack)
-            if not runner.run(part.STUDY, folder, made, rounds, console, resume=resume):
+            if not runner.run(part.STUDY, folder, made, rounds, console, resume=more):
                 return False
     return True
 

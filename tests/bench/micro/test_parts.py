@@ -13,6 +13,7 @@ from bench.cli import DONE, FAILED, USAGE
 from bench.micro import hops, parts, pool, startup
 from bench.micro.hops import SUBMIT
 from bench.micro.startup import BARE
+from bench.study import runner
 from bench.study.record import Run, StudyError
 from crawlers.backend import Backend
 from tests.bench.micro import made
@@ -53,6 +54,26 @@ def test_no_record_and_an_unknown_part_are_one_clear_line(
     assert main(["study", "micro", "--only", "prices", "--out", str(tmp_path)]) == USAGE
     words = "no part 'prices': choose from tasks, startup, hops, pool"
     assert words in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize("begun", [True, False])
+def test_a_part_that_was_never_begun_is_measured_when_the_others_are_resumed(
+    begun: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C in the first part left nothing of the second, and no run could be finished."""
+    if begun:
+        kept(pool.STUDY, tmp_path, made.pool())
+    resumed: list[bool] = []
+
+    def run(*_: object, resume: bool) -> bool:
+        resumed.append(resume)
+        return True
+
+    monkeypatch.setattr(runner, "run", run)
+    for part in (pool, hops):
+        monkeypatch.setattr(part, "programs", lambda _: [])
+    parts.measure(["pool", "hops"], tmp_path, 1, QUIET, resume=True)
+    assert resumed == [True, not begun], "without any record, nothing can be resumed"
 
 
 @pytest.mark.slow
