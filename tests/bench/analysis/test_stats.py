@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -18,7 +18,7 @@ from scipy import stats as sps
 from bench.analysis import stats
 from bench.questions import trust
 from bench.report import summary
-from bench.schema import AnyRecord, TrialRecord
+from bench.schema import TrialRecord
 from bench.show import cells
 from bench.store import Records
 from tests.bench import synthetic
@@ -31,11 +31,6 @@ from tests.bench.turned import in_turns
 def made(**kwargs: Any) -> Records:
     """A campaign, made once per set of arguments."""
     return synthetic.gathered(synthetic.campaign(**kwargs))
-
-
-def changed(records: Records, change: Callable[[TrialRecord], TrialRecord]) -> Records:
-    """The same campaign with every trial changed."""
-    return replace(records, trials=[change(trial) for trial in records.trials])
 
 
 def blocks_of(values: list[float]) -> dict[int, float]:
@@ -372,15 +367,10 @@ def test_too_few_connection_counts_are_refused() -> None:
 
 
 def test_work_is_not_equal_when_one_backend_opens_more_connections() -> None:
-    def opening_more(trial: TrialRecord) -> TrialRecord:
-        if trial.ledger is None or trial.label != "threads":
-            return trial
-        ledger = trial.ledger.model_copy(update={"connections_opened": 999})
-        return trial.model_copy(update={"ledger": ledger})
-
-    records = made(samples=30, workloads=("throughput",))
-    assert not stats.equal_work(records).unequal
-    more = changed(records, opening_more)
+    lines = synthetic.campaign(samples=30, workloads=("throughput",))
+    assert not stats.equal_work(synthetic.gathered(lines)).unequal
+    opened = {"ledger__connections_opened": 999}
+    more = synthetic.gathered(where(lines, lambda t: t.label == "threads", **opened))
     found = stats.equal_work(more)
     assert {label for _, label in found.unequal} == {"threads"}
     assert "threads at throughput-100 opened 999 connections" in trust.said_of_equal_work(found)
@@ -461,19 +451,17 @@ def test_a_pair_is_compared_only_where_the_server_did_the_same_for_both(
 ) -> None:
     """Waking the server is part of each send: a fifth of a page of ``callbacks``."""
     us_of = {"threads": 60.0, "callbacks": 20.0, "async_await": 30.0}
-    lines: list[AnyRecord] = []
-    for line in synthetic.campaign(workloads=("throughput",), samples=30, noise=0.001):
-        if not isinstance(line, TrialRecord):
-            lines.append(line)
-        elif line.point == "throughput-100" and line.label in us_of:
-            polls = line.label != "threads"
-            us = us_of[line.label]
-            lines.append(in_turns(line.model_copy(update={"server_polls": polls}), us))
+    asleep = {"server_polls": False, "kind": "companion", "params__server": "asleep"}
+
+    def both(line: TrialRecord) -> Iterator[TrialRecord]:
+        if line.point == "throughput-100" and line.label in us_of:
+            polled = altered(line, server_polls=line.label != "threads")
+            yield in_turns(polled, us_of[line.label])
             if line.label == "callbacks" and companions:
-                asleep = {"server_polls": False, "kind": "companion"}
-                asleep |= {"params": line.params | {"server": "asleep"}}
-                lines.append(in_turns(line.model_copy(update=asleep), 24.0))
-    records = synthetic.gathered(lines)
+                yield in_turns(altered(line, **asleep), 24.0)
+
+    made = synthetic.campaign(workloads=("throughput",), samples=30, noise=0.001)
+    records = synthetic.gathered(replaced(made, both))
     there = synthetic.compared(records, stats.CPU_PER_1000, base="callbacks")
     found = {c.label: c.ratio.value for c in there}
     back = synthetic.compared(records, stats.CPU_PER_1000, base="threads")
