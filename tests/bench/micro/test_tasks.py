@@ -58,8 +58,10 @@ def test_the_chart_says_what_the_record_says() -> None:
     assert design.headline == (
         "A waiting thread uses as much memory as 44 asyncio tasks, or 111 bare coroutines"
     )
-    assert "400 B" in alt(design.title, design.data)
-    assert "43 KiB" in alt(design.title, design.data)
+    words = alt(design.title, design.data)
+    assert "400 B" in words
+    assert "memory of one, KiB" in words, "ticks of its axis had been 9.76562 KiB"
+    assert "43 KiB" in words
     assert list(tasks.designs(made.tasks({}))) == []
 
 
