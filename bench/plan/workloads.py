@@ -197,11 +197,6 @@ class Point:
         return found | ({"rounds": self.rounds} if self.rounds else {})
 
 
-def tree(pages: int) -> str:
-    """A tree site of so many 2 KB pages."""
-    return f"tree:{pages}:{FANOUT}:{PAGE_BYTES}"
-
-
 def mean_delay_s(spec: str) -> float:
     kind, *numbers = spec.split(":")
     if kind == "none":
@@ -228,7 +223,7 @@ def closed_loop(
     return Point(
         workload=workload,
         setting=setting,
-        site=tree(pages),
+        site=f"tree:{pages}:{FANOUT}:{PAGE_BYTES}",
         delay=delay,
         slots=slots,
         who=who,
