@@ -10,7 +10,6 @@ and for free-threaded builds.
 from __future__ import annotations
 
 import base64
-import math
 import struct
 import zlib
 from collections.abc import Iterable, Sequence
@@ -162,19 +161,6 @@ class Histogram:
             return 0.0
         rank = max(1, int(min(percentile, 100.0) * self.count / 100 + 0.5))
         return float(self._us[int(np.searchsorted(self._below, rank))]) / 1000
-
-    def curve(self, points_per_decade: int = 24) -> tuple[FloatArray, FloatArray]:
-        """Percentiles and values in ms, evenly spaced on the axis log 1/(1 - p).
-
-        Ends where fewer than :data:`MIN_BEYOND` samples lie beyond. Empty with
-        fewer than twice that many samples.
-        """
-        if self.count < 2 * MIN_BEYOND:
-            return np.empty(0), np.empty(0)
-        top = math.log10(self.count / MIN_BEYOND)
-        steps = np.linspace(0.0, top, max(2, int(top * points_per_decade) + 1))
-        percentiles = 100.0 * (1.0 - 10.0**-steps)
-        return percentiles, np.array([self.at_ms(float(p)) for p in percentiles])
 
 
 def merge_histograms(encoded: Iterable[str]) -> Histogram:

@@ -27,8 +27,6 @@ from bench.__main__ import main as bench
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000
-from bench.cards import document as cards_document
-from bench.cards import libraries
 from bench.claims import ledger, measure
 from bench.claims.experiments import stack_ripping
 from bench.claims.verdict import Evidence
@@ -44,12 +42,14 @@ from bench.micro import parts as micro_parts
 from bench.plan.labels import Label
 from bench.plan.participants import PINNED
 from bench.questions import SERVE, analysis_in, answers, equal
-from bench.report import campaigns, cite, files, findings, numbers, page, readme
+from bench.report import campaigns, cite, files, page
 from bench.report.tables import grid
 from bench.show.measured import p99_response
 from bench.show.words import machine_words
 from crawlers.chapter import CRAWLS
-from tools import carried, records, sidebyside, tracebacks
+from tools import carried, quotes, records, sidebyside, tracebacks
+from tools.cards import document as cards_document
+from tools.cards import libraries
 
 COMMANDS: Final = (
     "study claims --out docs/notebook/claims.md",
@@ -140,8 +140,8 @@ def chapter() -> str:
 
 
 @cache
-def quoted() -> numbers.Numbers:
-    return numbers.Numbers(analysed("reference"))
+def quoted() -> quotes.Numbers:
+    return quotes.Numbers(analysed("reference"))
 
 
 LOCKS: Final = ("handovers-crawled", "processors-shared", "openloop-4000")
@@ -237,7 +237,7 @@ def held_equal() -> str:
 def gallery(name: str) -> str:
     """The pictures of a campaign, for a document of docs/."""
     charts = Path(name, files.CHARTS)
-    return readme.markdown(analysed(name), f"../results/{charts.as_posix()}", RESULTS / charts)
+    return quotes.gallery(analysed(name), f"../results/{charts.as_posix()}", RESULTS / charts)
 
 
 def served_tables() -> str:
@@ -266,18 +266,18 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     ("notebook/libraries", "libraries"): used,
     ("notebook/method-studies", equal.NAME): held_equal,
     ("reference/servers", "servers-tables"): served_tables,
-    ("reading-the-charts", readme.NAME): partial(gallery, "reference"),
-    ("interpreters", readme.NAME): partial(gallery, "interpreters"),
+    ("reading-the-charts", quotes.GALLERY): partial(gallery, "reference"),
+    ("interpreters", quotes.GALLERY): partial(gallery, "interpreters"),
     ("reference/interpreters", "without-the-lock"): without_the_lock,
-    ("reference/interpreters", findings.NAME): lambda: findings.markdown(analysed("interpreters")),
-    ("notebook/method-studies", readme.DOUBTS): lambda: readme.doubts(analysed("reference")),
-    ("../README", numbers.TABLE): lambda: numbers.table(quoted()),
-    ("../README", numbers.CITED): lambda: numbers.cited(headline_campaigns()),
-    ("findings", findings.HEADLINES): lambda: findings.headlines(
+    ("reference/interpreters", quotes.FINDINGS): lambda: quotes.markdown(analysed("interpreters")),
+    ("notebook/method-studies", quotes.DOUBTS): lambda: quotes.doubts(analysed("reference")),
+    ("../README", quotes.TABLE): lambda: quotes.table(quoted()),
+    ("../README", quotes.CITED): lambda: quotes.cited(headline_campaigns()),
+    ("findings", quotes.HEADLINES): lambda: quotes.headlines(
         headline_campaigns(), analysed("reference")
     ),
-    ("which-one", "which-one"): lambda: numbers.which_one(
-        quoted(), numbers.Lock(analysed("without-the-lock"))
+    ("which-one", "which-one"): lambda: quotes.which_one(
+        quoted(), quotes.Lock(analysed("without-the-lock"))
     ),
 }
 """(document of docs/, name of a generated part) -> what makes it."""

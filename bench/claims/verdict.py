@@ -69,10 +69,12 @@ class ClaimNumber:
     note: str = ""  # a caveat
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
-    reason: str
-    measured: bool = True  # the campaign has trials, but no number can be had from them
+class Missing(Exception):
+    """There is no number; ``measured``: the campaign has trials, but none can be had from them."""
+
+    def __init__(self, reason: str, *, measured: bool = True) -> None:
+        super().__init__(reason)
+        self.reason, self.measured = reason, measured
 
 
 @dataclass(slots=True)
@@ -123,7 +125,8 @@ class _AnyReading(_Strict):
 
     ``meant`` completes the verdict "reproduced here if …": it says how to understand
     the claim. ``then`` is the number that its author gave, or both ends of a range.
-    The claim counts as true if the number lies within ``holds``.
+    The claim counts as true if the number lies within ``holds``. ``number`` raises
+    :class:`Missing`.
     """
 
     meant: str
@@ -144,11 +147,11 @@ class RatioReading(_AnyReading):
     backend: str
     base: str
 
-    def number(self, evidence: Evidence) -> ClaimNumber | Missing:
+    def number(self, evidence: Evidence) -> ClaimNumber:
         trials = stats.trials_of(evidence.analysis.records)
         labels = {trial.label for trial in trials if trial.point == self.point}
         if lacking := [name for name in (self.backend, self.base) if name not in labels]:
-            return _no_trials(lacking, self.point, [self.base, self.backend])
+            raise _no_trials(lacking, self.point, [self.base, self.backend])
         metric = next(m for m in stats.METRICS if m.name == self.metric)
         if (workload := self.point.rpartition("-")[0]) not in metric.workloads:
             metric = replace(metric, workloads=(workload,))  # a family of its own
@@ -156,10 +159,10 @@ class RatioReading(_AnyReading):
         mine = (c for c in compared if (c.point, c.label) == (self.point, self.backend))
         found = next(mine, None)
         if found is None or found.ratio.value is None:
-            return Missing(f"no block of {self.point} has both with {metric.title}")
+            raise Missing(f"no block of {self.point} has both with {metric.title}")
         ratio = found.ratio
         if ratio.value is None or ratio.low is None or ratio.high is None:
-            return Missing(f"no interval at {self.point}: {ratio.reason}")
+            raise Missing(f"no interval at {self.point}: {ratio.reason}")
         low, high, notes = ratio.low, ratio.high, []
         if not ratio.shown:
             low, high = min(low, 1.0), max(high, 1.0)
@@ -183,15 +186,11 @@ class CrossingReading(_AnyReading):
     backend: str
     base: str
 
-    def number(self, evidence: Evidence) -> ClaimNumber | Missing:
+    def number(self, evidence: Evidence) -> ClaimNumber:
         same = self.model_dump(exclude={"kind", "points"})
-        sizes, ratios = [0], []
-        for point in self.points:
-            found = RatioReading(kind="ratio", point=point, **same).number(evidence)
-            if isinstance(found, Missing):
-                return found
-            sizes.append(int(point.rpartition("-")[2]))
-            ratios.append(found)
+        sizes = [0, *(int(point.rpartition("-")[2]) for point in self.points)]
+        readings = [RatioReading(kind="ratio", point=point, **same) for point in self.points]
+        ratios = [reading.number(evidence) for reading in readings]
         low, value, high = (
             sizes[len(list(takewhile(below, ratios)))]
             for below in (lambda r: r.high < 1, lambda r: r.value < 1, lambda r: r.low <= 1)
@@ -209,24 +208,18 @@ class MemoryReading(_AnyReading):
     part: Literal["user", "total"]
     over_tls: bool = False
 
-    def number(self, evidence: Evidence) -> ClaimNumber | Missing:
+    def number(self, evidence: Evidence) -> ClaimNumber:
         analysis, names = evidence.analysis, [self.backend, *([self.base] if self.base else [])]
         fits = analysis.memory_over_tls if self.over_tls else analysis.memory
         if lacking := [name for name in names if name not in fits]:
-            return _no_trials(lacking, stats.OVER_TLS if self.over_tls else "c10k", names)
+            raise _no_trials(lacking, stats.OVER_TLS if self.over_tls else "c10k", names)
         trials = plural(sum(fits[name].trials for name in names), "trial")
-        slopes: list[ValueRange] = []
-        for name in names:
-            found = _slope(fits[name], self.part)
-            if isinstance(found, Missing):
-                return found
-            slopes.append(found)
-        value, low, high = slopes[0]
+        value, low, high = _slope(fits[self.backend], self.part)
         if self.base is None:
             return evidence.number((value / KIB, low / KIB, high / KIB), trials)
-        base, least, most = slopes[1]
+        base, least, most = _slope(fits[self.base], self.part)
         if least <= 0:
-            return Missing(f"the slope of {self.base} is not above 0")
+            raise Missing(f"the slope of {self.base} is not above 0")
         # Both ends at their worst: wider than an interval of the ratio would be.
         return evidence.number((value / base, max(low, 0.0) / most, high / least), trials)
 
@@ -236,10 +229,10 @@ class ExperimentReading(_AnyReading):
     experiment: str
     value: str
 
-    def number(self, evidence: Evidence) -> ClaimNumber | Missing:
+    def number(self, evidence: Evidence) -> ClaimNumber:
         run = measure.latest(evidence.measured, self.experiment)
         if run is None:
-            return Missing(
+            raise Missing(
                 f"the experiment {self.experiment} was not run beside this campaign; run "
                 f"`python -m bench study claims results/{evidence.name} --measure`",
                 measured=False,
@@ -249,7 +242,7 @@ class ExperimentReading(_AnyReading):
         if not kept:
             reasons = [each.reasons.get(self.value) for each in found]
             failed = run.reasons().get(self.experiment, f"it has no value {self.value}")
-            return Missing(next(filter(None, reasons), failed))
+            raise Missing(next(filter(None, reasons), failed))
         note, python = str(found[-1].facts.get("note", "")), run.head.environment.python
         return evidence.number(interval_of(kept), plural(len(kept), "repeat"), note, python)
 
@@ -261,9 +254,9 @@ class TaskReading(_AnyReading):
     task: str
     base: str | None = None
 
-    def number(self, evidence: Evidence) -> ClaimNumber | Missing:
+    def number(self, evidence: Evidence) -> ClaimNumber:
         if evidence.tasks is None:
-            return Missing(
+            raise Missing(
                 "waiting tasks were not measured beside this campaign, on its interpreter; run "
                 "`python -m bench study micro --only tasks`"
             )
@@ -277,7 +270,7 @@ class TaskReading(_AnyReading):
             if not self.base or base.get(repeat)
         ]
         if not each:
-            return Missing(f"not all memory of {self.task} was read")
+            raise Missing(f"not all memory of {self.task} was read")
         return evidence.number(interval_of(each), plural(len(each), "repeat"))
 
 
@@ -287,13 +280,13 @@ Reading = Annotated[
 ]
 
 
-def _slope(fit: stats.MemoryFit, which: str) -> ValueRange | Missing:
+def _slope(fit: stats.MemoryFit, which: str) -> ValueRange:
     """Bytes per connection of the user part or of all parts, with their interval."""
     value = low = high = 0.0
     for name in ("user",) if which == "user" else stats.MEMORY_PARTS:
         part = fit.parts[name]
         if part.slope is None or part.low is None or part.high is None:
-            return Missing(f"{name} was not read: {part.reason}")
+            raise Missing(f"{name} was not read: {part.reason}")
         value, low, high = value + part.slope, low + part.low, high + part.high
     return value, low, high
 
@@ -424,13 +417,13 @@ class Verdict:
 
 def read(reading: Reading, evidence: Sequence[Evidence]) -> ClaimNumber | Missing:
     """The number of the first campaign that has one, or why one with trials has none."""
-    found = [reading.number(one) for one in evidence]
-    order = (
-        *(each for each in found if isinstance(each, ClaimNumber)),
-        *(each for each in found if isinstance(each, Missing) and each.measured),
-        *found,
-    )
-    return order[0]
+    found = []
+    for one in evidence:
+        try:
+            return reading.number(one)
+        except Missing as missing:
+            found.append(missing)
+    return next((missing for missing in found if missing.measured), found[0])
 
 
 def judge(evidence: Sequence[Evidence], claims: Sequence[Claim] | None = None) -> list[Verdict]:

@@ -72,7 +72,9 @@ def additional_gib(moment: Moment) -> float | None:
 
 def curve(trial: FleetTrial, value: Callable[[Moment], float | None]) -> list[LinePoint]:
     points = ((moment.at_s, value(moment)) for moment in trial.samples)
-    return [LinePoint(at, Spread(y, y, y, 1)) for at, y in points if y is not None]
+    # Of all that one trial saw: a line leads to no single trial.
+    count = len(trial.samples)
+    return [LinePoint(at, Spread(y, y, y, count)) for at, y in points if y is not None]
 
 
 def memory(run: Run[FleetTrial]) -> Design | Skip:

@@ -38,13 +38,21 @@ PARTS: Final[dict[str, Micro]] = {part.STUDY.name: part for part in (tasks, star
 def measure(
     names: Sequence[str], folder: Path, repeats: int, console: Console, *, resume: bool
 ) -> bool:
-    """Measure these parts; returns False after Ctrl-C."""
+    """Measure these parts; returns False after Ctrl-C.
+
+    An interrupted run did not reach a part whose record is older than that of a part before it.
+    """
+    runs = {name: PARTS[name].STUDY.runs(folder)[-1:] for name in names}
+    created = {name: run.head.created for name, found in runs.items() for run in found}
+    newest = ""
     for name in names:
-        part = PARTS[name]
+        part, begun = PARTS[name], created.get(name, "")
+        more = resume and (begun > newest or not created)
+        newest = max(newest, begun)
         with ExitStack() as stack:
             rounds = part.PROCESSES * repeats
             made = part.programs(stack)
-            if not runner.run(part.STUDY, folder, made, rounds, console, resume=resume):
+            if not runner.run(part.STUDY, folder, made, rounds, console, resume=more):
                 return False
     return True
 

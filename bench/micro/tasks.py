@@ -24,7 +24,7 @@ from bench.show.table import Table
 from bench.study.record import Run, Study
 from bench.study.report import by_repeat, drawn, of_run
 from bench.study.runner import Process, Program, missing
-from bench.text import KIB, count, significant
+from bench.text import KIB, count, number, significant
 
 PROCESSES: Final = 1  # for each repeat on the command line
 COUNTS: Final = (1_000, 10_000, 30_000, 100_000)
@@ -100,11 +100,13 @@ def size(size: float) -> str:
     return f"{count(size)} B" if size < 1000 else f"{significant(size / KIB, 2)} KiB"
 
 
-def tick(size: float) -> str:
-    return f"{size / KIB:g} KiB"
+def size_of_kib(value: float) -> str:
+    return size(KIB * value)
 
 
-BYTES: Final = Unit("bytes", size, tick)
+BYTES: Final = Unit("bytes", size, number)
+IN_KIB: Final = Unit("KiB", size_of_kib, number)
+"""For the chart, whose axis has round numbers of KiB then."""
 TOTAL: Final = "total"
 OTHER: Final = "kernel_other_bytes"
 PARTS: Final = {  # private anonymous memory, VmPTE, threads × kernel stack, growth of slabs
@@ -226,10 +228,11 @@ def designs(run: Run[TaskSample]) -> Iterator[Design]:
     """The chart, if there is something to draw."""
     found = measured(run)
     rows = {
-        KINDS[name].backend or name: values
+        KINDS[name].backend or name: {TOTAL: {n: size / KIB for n, size in values[TOTAL].items()}}
         for name, values in found.values.items()
         if TOTAL in values
     }
+    in_kib = {TOTAL: replace(found.measures[TOTAL], unit=IN_KIB)}
     if rows:
         figure = Figure(
             name=STUDY.name,
@@ -237,7 +240,7 @@ def designs(run: Run[TaskSample]) -> Iterator[Design]:
             headline=headline(found),
             subtitle="Slope of memory over the number of tasks that wait without a "
             "connection, user space and kernel together",
-            data=Bars([replace(found, values=rows).panel("memory of one", TOTAL)]),
+            data=Bars([Measured(in_kib, rows).panel("memory of one, KiB", TOTAL)]),
             notes=("Ranges: lowest to highest repeat.",),
         )
         yield drawn(figure, "python -m bench study micro", run.head)

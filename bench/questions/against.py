@@ -17,7 +17,7 @@ from bench.analysis.stats import CPU_PER_1000, MIN_BLOCKS, MemoryFit, Metric, Pa
 from bench.analysis.stats.metrics import per_exchange
 from bench.analysis.wording import against, change
 from bench.plan.participants import OTHER_LIBRARIES
-from bench.questions.question import Answer, MeasuredValues, forest
+from bench.questions.question import Answer, forest
 from bench.show import cells
 from bench.show.figures import Bars, Figure
 from bench.show.table import Column, Table, name
@@ -52,7 +52,7 @@ def pairs(records: Records, metric: Metric) -> list[Pair]:
 
 
 @dataclass(frozen=True)
-class Against(MeasuredValues):
+class Against:
     """Column -> label -> its ratio to asyncio."""
 
     ratios: Mapping[str, Mapping[str, Ratio]]

@@ -21,7 +21,7 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Comparison
 from bench.plan.workloads import SWITCHING
-from bench.questions.question import Answer, Headline, MeasuredValues
+from bench.questions.question import Answer, Headline
 from bench.schema import TrialRecord
 from bench.show.figures import Axis, Figure, LinePoint, Lines, Plot
 from bench.show.words import of_blocks
@@ -75,7 +75,7 @@ class Crossing:
 
 
 @dataclass(frozen=True)
-class Crossover(MeasuredValues):
+class Crossover:
     """All cells, and for each delay and kind of threads where they cross."""
 
     cells: Sequence[SlotsAndDelay]

@@ -15,7 +15,7 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.offered import ENOUGH, keeps_up, shared_rate
 from bench.analysis.stats import Spread
 from bench.plan.participants import MAPPED
-from bench.questions.question import Answer, MeasuredValues
+from bench.questions.question import Answer
 from bench.schema import TrialRecord
 from bench.show import cells
 from bench.show.figures import Bars, Figure, Panel
@@ -32,7 +32,7 @@ WORDS: Final = {PAGES, HELD, P99}
 
 
 @dataclass(frozen=True)
-class Glance(MeasuredValues):
+class Glance:
     """The headline numbers of each backend, in the campaign's order."""
 
     columns: Mapping[str, Measure]

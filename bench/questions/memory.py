@@ -38,7 +38,7 @@ from bench.show.figures import (
     Unit,
     calculated,
 )
-from bench.show.table import MISSING, Column, Row, Table, name
+from bench.show.table import MISSING, Column, Table, name
 from bench.text import KIB, MIB, capital, count, listing, number, plural, significant, size_words
 from bench.text import times as in_times
 from crawlers.registry import MODELS
@@ -64,12 +64,6 @@ HUES_OVER_TLS: Final[dict[str, Colour]] = {
     **{PLAIN: "grey", "OpenSSL": "blue"},
     **{LIBRARY: "red", "kernel": "yellow"},
 }
-
-
-ON_A_CARD: Final = (
-    *("a connection, KiB", "… in user space"),
-    "the program without connections, MiB",
-)
 
 
 # --- what was measured -------------------------------------------------------------------
@@ -112,18 +106,6 @@ class MemoryByBackend:
     plain: Mapping[str, MemoryFit]
     over_tls: Mapping[str, OverTls]
     openssl: float | None  # user memory for a connection of the control, at its largest number
-
-    def card(self, label: str, _: str) -> list[Row]:
-        plain, tls = self.plain.get(label), self.over_tls.get(label)
-        if plain is None and tls is None:
-            return []
-        most = max(plain.connections[-1] if plain else 0, tls.highest if tls else 0)
-        where, over, on = f"up to {count(most)} held", [MISSING] * 3, [MISSING] * 3
-        if plain:
-            on = [cells.memory(plain), kib(plain.user), mib(plain.fixed)]
-        if tls:
-            over = [kib(tls.fit.total), kib(tls.user), mib(tls.fit.fixed)]
-        return [[what, where, *both] for what, *both in zip(ON_A_CARD, on, over, strict=True)]
 
 
 def measured(analysis: Analysis) -> MemoryByBackend:

@@ -16,7 +16,6 @@ so its sockets are those of the list with the same number of slots, where both w
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from operator import sub
 from typing import Final
@@ -177,46 +176,12 @@ def over_campaigns(analysis: Analysis, asked: Contrast) -> list[Number]:
 # --- the parts ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
-    """One backend at one point, in microseconds per exchange, in the blocks that have all parts."""
+def measured(analysis: Analysis) -> Measured:
+    """Every backend at the points of the chart, in the blocks that have all of its parts.
 
-    point: str
-    label: str
-    total: Blocks
-    sockets: Blocks
-    shared: Blocks  # empty for a stack, which has its own parts
-
-    @property
-    def rest(self) -> Blocks:
-        """The model, or all of a stack."""
-        beyond = within(self.total, self.sockets, sub)
-        return within(beyond, self.shared, sub) if self.shared else beyond
-
-    @property
-    def separable(self) -> bool:
-        """Whether the interval of the rest, its range over blocks, is above 0."""
-        return min(self.rest.values()) > 0
-
-    @property
-    def stack(self) -> Stack:
-        """The bar, which ends at what was measured; at its end the range of the rest."""
-        total, rest = middle(self.total), self.rest.values()
-        if not self.separable:
-            return Stack({NOT_SEPARABLE: total})
-        sockets, shared = middle(self.sockets), middle(self.shared)
-        left = total - sockets - shared
-        ends = (total - left + min(rest), total - left + max(rest)) if len(rest) > 1 else None
-        return Stack(dict(zip(PARTS, (sockets, shared, left), strict=False)), ends)
-
-
-def middle(blocks: Blocks) -> float:
-    """The median; 0 without any."""
-    return stats.middle(blocks.values()) or 0.0
-
-
-def splits(analysis: Analysis) -> list[Split]:
-    """Every backend at the points of the chart, where both controls can be had."""
+    The rest is the model, or all of a stack, which has its own parts. It is left out where its
+    range over blocks is not above 0: there it cannot be separated.
+    """
     controls: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
     polled: dict[str, bool] = {}
     for trial in analysis.records.controls:
@@ -229,55 +194,60 @@ def splits(analysis: Analysis) -> list[Split]:
         value = stats.per_exchange(trial)
         if value is not None and polled.get(trial.point) == stats.polled(trial):
             pages[trial.point, trial.label][trial.block] = value
-    found = []
-    for point in SHOWN:
-        stripped = controls.get((point, STRIPPED), {})
-        shared = within(pages.get((point, BASE), {}), stripped, sub)
-        bare = controls.get((point, BARE)) or controls.get((FETCHED, BARE), {})
-        for label in analysis.labels if shared else ():
-            parts = {} if label in analysis.stacks else shared
-            mine = Split(point, label, pages.get((point, label), {}), bare, parts)
-            if here := mine.rest:
-                cut = [{b: p[b] for b in here if b in p} for p in (mine.total, bare, parts)]
-                found.append(Split(point, label, *cut))
-    return found
-
-
-def measured(rows: Sequence[Split]) -> Measured:
     measures: dict[str, Measure] = {}
     values: dict[str, dict[str, Blocks]] = defaultdict(dict)
     for point, (what, _) in SHOWN.items():
-        mine = [row for row in rows if row.point == point]
-        for row in mine:
-            parts = {TOTAL: row.total, SOCKETS: row.sockets, SHARED: row.shared}
-            parts |= {REST: row.rest} if row.separable else {}
-            values[row.label] |= {f"{part}-{point}": b for part, b in parts.items() if b}
-        if mine:
-            measures |= {
-                f"{TOTAL}-{point}": Measure(
-                    f"a {what} page", f"an exchange of a {what} page, processor time", US
-                ),
-                f"{SOCKETS}-{point}": Measure("sockets", "… of it sockets alone", US),
-                f"{SHARED}-{point}": Measure("shared", "… of it what backends share", US),
-                f"{REST}-{point}": Measure("model or stack", "… of it the model or stack", US),
+        shared = within(pages[point, BASE], controls[point, STRIPPED], sub)
+        bare = controls[point, BARE] or controls[FETCHED, BARE]
+        for label in analysis.labels if shared else ():
+            parts: dict[str, Blocks] = {TOTAL: pages[point, label], SOCKETS: bare}
+            rest = within(pages[point, label], bare, sub)
+            if label not in analysis.stacks:
+                parts[SHARED] = shared
+                rest = within(rest, shared, sub)
+            if not rest:
+                continue
+            parts = {part: {block: of[block] for block in rest} for part, of in parts.items()}
+            parts |= {REST: rest} if min(rest.values()) > 0 else {}
+            values[label] |= {f"{part}-{point}": of for part, of in parts.items()}
+            titles = {
+                TOTAL: (f"a {what} page", f"an exchange of a {what} page, processor time"),
+                SOCKETS: ("sockets", "… of it sockets alone"),
+                SHARED: ("shared", "… of it what backends share"),
+                REST: ("model or stack", "… of it the model or stack"),
             }
+            measures |= {f"{part}-{point}": Measure(*two, US) for part, two in titles.items()}
     return Measured(measures, values)
+
+
+def stack(found: Measured, label: str, point: str) -> Stack:
+    """The bar, which ends at what was measured; at its end the range of the rest."""
+    total, sockets, shared, rest = (
+        found.spread(label, f"{part}-{point}") for part in (TOTAL, SOCKETS, SHARED, REST)
+    )
+    assert total is not None
+    if rest is None:
+        return Stack({NOT_SEPARABLE: total.median})
+    own, common = (part.median if part else 0.0 for part in (sockets, shared))
+    left = total.median - own - common
+    ends = (total.median - left + rest.low, total.median - left + rest.high)
+    parts = dict(zip(PARTS, (own, common, left), strict=False))
+    return Stack(parts, ends if rest.count > 1 else None)
 
 
 def answer(analysis: Analysis) -> Answer | None:
     """Processor time of a fetched page; of a crawled one, and its rate, in further findings."""
     found = {each.name: one for each in CONTRASTS if (one := contrasted(analysis, each))}
-    rows = splits(analysis)
+    parts = measured(analysis)
     (head, said), *_ = [*found.values(), (None, "")]
-    figures = [figure for figure in (breakdown(analysis, rows), cpu(analysis)) if figure]
+    figures = [figure for figure in (breakdown(analysis, parts), cpu(analysis)) if figure]
     if not found and not figures:
         return None
-    parts = measured(rows)
     return Answer(
         parts,
         head,
         f"{said} {COMMAND}".strip(),
-        tables=[table(analysis, parts)] if rows else [],
+        tables=[table(analysis, parts)] if parts.values else [],
         figures=figures,
         details=dict([*found.items()][1:]),
         compared=analysis.compare(CPU_PER_1000),  # what the figures' headlines rest on
@@ -299,24 +269,28 @@ def table(analysis: Analysis, found: Measured) -> Table:
     return replace(made, notes=notes)
 
 
-def breakdown(analysis: Analysis, rows: Sequence[Split]) -> Figure | None:
-    panels = [mine for point in SHOWN if (mine := [row for row in rows if row.point == point])]
-    if not panels:
+def breakdown(analysis: Analysis, found: Measured) -> Figure | None:
+    keys = {point: f"{TOTAL}-{point}" for point in SHOWN if f"{TOTAL}-{point}" in found.measures}
+    if not keys:
         return None
-    first = {row.label: middle(row.total) for row in panels[0]}
-    pairs = of_point(analysis, CPU_PER_1000, panels[0][0].point)
-    what = f"A {SHOWN[panels[0][0].point][0]} page"
-    head = stated(pairs, first, lambda found: costs(found, what))
+    bars = {
+        point: {x: stack(found, x, point) for x in analysis.labels if found.spread(x, key)}
+        for point, key in keys.items()
+    }
+    first = next(iter(bars))
+    totals = {label: bar.total for label, bar in bars[first].items()}
+    pairs, what = of_point(analysis, CPU_PER_1000, first), f"A {SHOWN[first][0]} page"
+    head = stated(pairs, totals, lambda found: costs(found, what))
     return Figure(
         name=NAME,
         title="What a page’s processor time is made of",
         headline=head.text if head else None,
         subtitle="Processor time of the client per exchange at 100 slots, in turns; median of "
-        + of_blocks(len(row.total) for mine in panels for row in mine),
+        + of_blocks(found.blocks(keys.values())),
         data=Bars(
             [
-                Panel(SHOWN[mine[0].point][1], {row.label: [row.stack] for row in mine}, US)
-                for mine in panels
+                Panel(SHOWN[point][1], {label: [bar] for label, bar in mine.items()}, US)
+                for point, mine in bars.items()
             ],
             parts=PARTS,
         ),
@@ -359,7 +333,7 @@ def cpu(analysis: Analysis) -> Figure | None:
     for label, mine in trials.items():
         parts = [found for trial in mine if (found := stats.cpu_ms_per_1000(trial))]
         if total := stats.spread(map(sum, parts)):
-            user = middle(dict(enumerate(part for part, _ in parts)))
+            user = stats.middle(part for part, _ in parts) or 0.0
             ends = (total.low, total.high) if total.count > 1 else None
             bars[label] = [Stack({USER: user, SYSTEM: total.median - user}, ends)]
             totals[label] = total

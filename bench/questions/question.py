@@ -23,7 +23,7 @@ from bench.show import cells
 from bench.show.figures import Bars, Figure, Panel
 from bench.show.measured import TIMES, Measured
 from bench.show.rules import names_in
-from bench.show.table import Row, Table
+from bench.show.table import Table
 from bench.show.words import BY_LOAD, difference, of_blocks, sentence, strongest
 from bench.store import Records
 from bench.text import plural
@@ -66,19 +66,11 @@ class Headline:
         check(self.text, self.pairs)
 
 
-class MeasuredValues(Protocol):
-    """What was measured: a Measured, or a question's own class where that does not fit."""
-
-    def card(self, _label: str, _where: str, /) -> list[Row]:
-        """The rows of one label's card; none where other questions have the same numbers."""
-        return []
-
-
 @dataclass(frozen=True)
 class Answer:
     """What the records of a campaign say to a question. What is empty is not shown."""
 
-    measured: MeasuredValues
+    measured: object  # a Measured, or a class of the question where that does not fit
     headline: Headline | None = None
     prose: str = ""  # Markdown: how it was measured, the cause, the command
     tables: Sequence[Table] = ()

@@ -247,29 +247,3 @@ def beside(headline: Headline, question: str, environment: Environment) -> Headl
     """A headline of one campaign, with :func:`suffix` behind it."""
     where = suffix(headline, question, environment)
     return replace(headline, behind=f"{headline.behind}; {where}") if where else headline
-
-
-def borne_out(found: Sequence[Quantity]) -> bool:
-    """Whether a ratio is on one side of 1, and the first of two numbers always the larger one."""
-    sides = all(not one.combined.low <= 1 <= one.combined.high for one in found if one.unit == "×")
-    rows = zip(*(one.values for one in found), strict=True)
-    medians = [[value.median for value in row if value] for row in rows]
-    return sides and all(row == sorted(row, reverse=True) for row in medians)
-
-
-def over(headline: Headline, question: str, environment: Environment) -> Headline | None:
-    """A headline with the published numbers of its interpreter in its text and behind it.
-
-    As it is where they are not published. None where they do not bear it out.
-    """
-    found = quantities(headline, question, group_of(environment))
-    if not found or headline.say is None:
-        return headline
-    if not borne_out(found):
-        return None
-    of, ranges = plural(found[0].combined.campaigns, "campaign"), listing([*map(ends, found)])
-    how = f"{AT_LEVEL} for the next campaign, from" if source(found) == "published" else "range of"
-    # A campaign's few trials show no difference, so the sentence says what does.
-    text = headline.say([one.combined.value for one in found])
-    text += "" if headline.pairs else f", in {of}"
-    return replace(headline, text=text, behind=f"{ranges}: {how} {of}")

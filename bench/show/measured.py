@@ -1,6 +1,6 @@
 """A measurement as a value: label by label, measure by measure, block by block.
 
-A question fills it; table, card, alt text and chart are made from it here, so each number is
+A question fills it; table, alt text and chart are made from it here, so each number is
 written once. Two labels are compared within blocks, and the verdict is that of
 :func:`bench.analysis.stats.ratio`, as everywhere. There are no A/A pairs here, so no floor either:
 what a metric has pairs of is compared by its family (:mod:`bench.analysis.stats.comparisons`).
@@ -18,7 +18,7 @@ from bench.analysis.stats.comparisons import Blocks
 from bench.schema import TrialRecord
 from bench.show import cells
 from bench.show.figures import Panel, Unit
-from bench.show.table import MISSING, Column, Row, Table, name
+from bench.show.table import Column, Table, name
 from bench.text import count, duration, duration_tick, listing, number, significant, times
 
 Value = Callable[[TrialRecord], float | None]
@@ -151,17 +151,6 @@ class Measured:
         """What a table or chart has to say of labels that are not compared with the others."""
         slept = [label for label in self.values if label in self.asleep]
         return [f"The server slept for {listing(slept)}, and polled for the others."] * bool(slept)
-
-    def card(self, label: str, where: str) -> list[Row]:
-        return [
-            [
-                f"{self.measures[key].what}, {self.measures[key].unit.symbol}",
-                where,
-                cells.figure(found.median),
-                MISSING,
-            ]
-            for key, found in self.row(label).items()
-        ]
 
     def panel(self, axis: str, *keys: str, hollow: Collection[str] = ()) -> Panel:
         """Bars of one measure, or of two, the first of them faint."""

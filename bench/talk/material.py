@@ -11,7 +11,6 @@ from typing import Any, Final
 from bench import store
 from bench.analysis.analysis import Analysis
 from bench.claims import ledger
-from bench.claims import measure as experiments
 from bench.claims.verdict import Evidence, Judged, Verdict, judge
 from bench.costs import accounts as counts
 from bench.costs import report as costs_report
@@ -26,7 +25,7 @@ from bench.report import charts, cite, findings
 from bench.report.charts import Design, Skip
 from bench.schema import Environment
 from bench.study.record import Run
-from bench.text import plural, size_words
+from bench.text import listing, plural, size_words
 
 POSITIONS: Final = {"inside": "holds here", "outside": "does not", "undecided": "undecided"}
 CHAPTER: Final = "a-web-crawler-with-asyncio-coroutines"
@@ -85,15 +84,19 @@ class Material:
     def names(self) -> dict[str, Any]:
         """Everything that the template may name."""
         head, trials = self.analysis.campaign, self.analysis.records.trials
+        beside: dict[str, list[str]] = {}
         heads = [run.head for run in self.evidence.measured[-1:]]
+        heads += [self.evidence.tasks.head] if self.evidence.tasks else []
+        for each in heads:
+            beside.setdefault(machine(each.environment), []).append(each.run)
         return {
             "licence": cite.LICENCE,
             "campaign": f"campaign {head.campaign}, profile {head.profile}; "
             f"{machine(head.environment)}",
             "trials": len(trials),
             "usable": sum(trial.status == "ok" for trial in trials),
-            "experiments": "".join(
-                f"experiments {head.run}; {machine(head.environment)}" for head in heads
+            "experiments": "; ".join(
+                f"experiments {listing(runs)}; {where}" for where, runs in beside.items()
             ),
             "counted": self.costs
             and f"counted on {self.costs.head.created[:10]}; "
@@ -106,7 +109,6 @@ class Material:
             "verdicts": self.verdicts,
             "judged": self.judged,
             "sentences": self.sentences(),
-            "all_stated": ledger.all_stated,
             "stated": ledger.stated,
             "now": ledger.now,
             "POSITIONS": POSITIONS,
@@ -122,9 +124,8 @@ class Material:
 
     @cached_property
     def evidence(self) -> Evidence:
-        """The campaign with the experiments in its folder; a slide has no room for more."""
-        runs = experiments.STUDY.runs(self.folder)
-        return Evidence(self.analysis.campaign.campaign, self.analysis, runs)
+        """The campaign with the experiments in its folder, and waiting tasks beside it."""
+        return Evidence.of(self.analysis.campaign.campaign, self.analysis, self.folder)
 
     @cached_property
     def verdicts(self) -> Mapping[str, Verdict]:
@@ -137,11 +138,9 @@ class Material:
 
     def sentences(self) -> list[tuple[int, Verdict, Judged]]:
         """What the chapter says, by its steps, and the first reading of each with a number."""
-        head = self.analysis.campaign
-        evidence = Evidence.of(head.campaign, self.analysis, self.folder)
         return [
             (step, one, next(judged for judged in one.judged if judged.position != "missing"))
-            for step, one, _ in ledger.by_step([evidence])
+            for step, one, _ in ledger.by_step([self.evidence])
             if one.known and CHAPTER in one.claim.url
         ]
 

@@ -220,7 +220,26 @@ LENGTHS = (
     Case("a body before its head", b"abc" + OK + ABC, BAD),
     Case("a body above the limit", OK + b"\r\n" + b"x" * (MAX_BODY + 1), "too_large"),
 )
+CUT = (
+    *(
+        Case(f"cut behind {data[-12:]!r}", data, "closed", valid=True)
+        for data in (
+            b"HTT",
+            CHUNKED,
+            CHUNKED + b"5\r\n",
+            CHUNKED + b"5\r\nab",
+            CHUNKED + b"5\r\nabcde\r\n",
+        )
+    ),
+    # http.client takes the end of the stream for the end of the head.
+    *(
+        Case(f"a head cut behind {data[-12:]!r}", data, "closed")
+        for data in (OK, OK + b"Content-Ty", OK + b"X: y\r\n", OK + b"X: y\r\n\r")
+    ),
+)
 CODINGS = (
+    # urllib3 let http.client read it as a length, which is a ValueError there.
+    Case("a chunk of negative size", sized(b"-5"), "protocol", valid=True),
     *(
         Case(f"the coding {value!r}", coded(value), KEPT)
         # RFC 9110, 5.5: a tab is a blank. llhttp read to the end of the connection.
@@ -394,6 +413,7 @@ CASES: Final = (
     *STATUS,
     *HEADS,
     *LENGTHS,
+    *CUT,
     *CODINGS,
     *INTERIM,
     *TIMES,

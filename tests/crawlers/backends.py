@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
 from crawlers import registry
-from crawlers.conformance.scripted import Connection, ScriptedServer, page
+from crawlers.catalogue import tagged
+from crawlers.conformance.scripted import ScriptedServer, page
 from crawlers.job import CrawlReport, Job
 from crawlers.recorder import NullRecorder
 
@@ -17,7 +17,7 @@ HERE = [name for name in registry.names() if not registry.about(name).alone]
 STACKS = [name for name in HERE if registry.about(name).family == "stack"]
 LIBRARIES = [name for name in STACKS if "_" not in name]
 """One for each library that is a whole stack, on the loop that it comes with."""
-IN_CHILDREN = ("processes", "subinterpreters")
+IN_CHILDREN = [name for name in tagged("spreads") if not registry.about(name).several_threads]
 """Those that fetch in processes or interpreters of their own, where nothing is patched."""
 OTHERS = ("uvloop", "asyncio_protocol", "trio", "tornado", "processes")
 USUAL = (*registry.MODELS, *OTHERS, "aiohttp", "httpx", "requests", "urllib3")
@@ -53,23 +53,7 @@ def outcomes(report: CrawlReport, prefix: str = "") -> dict[str, int | str | Non
     return {url.removeprefix(prefix): row.error or row.status for url, row in report.rows.items()}
 
 
-def slots_meet(
-    crawl: Callable[..., CrawlReport], slots: int, *, wait_s: float, timeout_s: float
-) -> None:
-    """The first page links to as many as there are slots, and none is answered before all asked.
-
-    All slots must be used at once, or the answers wait for ``wait_s`` and are missing.
-    """
-    met = threading.Barrier(slots, timeout=wait_s)
-
-    def answer(connection: Connection) -> None:
-        met.wait()
-        connection.send(page())
-
-    with ScriptedServer() as server:
-        paths = [f"/{number}" for number in range(slots)]
-        server.script["/"] = page(*paths)
-        server.script.update(dict.fromkeys(paths, answer))
-        report = crawl(server.url, slots=slots, timeout_s=timeout_s)
-    assert report.errors == {}
-    assert report.pages == slots + 1
+def link(server: ScriptedServer, *paths: str) -> None:
+    """A page that leads to pages that lead nowhere."""
+    server.script["/"] = page(*paths)
+    server.script |= dict.fromkeys(paths, page())

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawlers import registry
-from crawlers.conformance.scripted import ScriptedServer, page
+from crawlers.conformance.scripted import ScriptedServer
 from crawlers.job import CrawlReport, Job
 from crawlers.recorder import NullRecorder
-from tests.crawlers.backends import HERE, IN_CHILDREN, each, load
+from tests.crawlers.backends import HERE, IN_CHILDREN, each, link, load
 from tests.crawlers.raised import ANY, SOCKET, exceptions_in, made
 from tests.programs import python
 
@@ -73,12 +73,6 @@ def place(name: str) -> Place:
     return STREAM if registry.about(name).family == "async" else RECV
 
 
-def site(server: ScriptedServer) -> None:
-    """Three pages."""
-    server.script["/"] = page("/a", "/b")
-    server.script.update({"/a": page(), "/b": page()})
-
-
 def job(server: ScriptedServer, name: str) -> Job:
     """A crawl that fetches one page after the other, each once."""
     keep_alive = name not in ("uvloop_protocol", "aiofastnet_protocol")
@@ -126,7 +120,7 @@ def test_no_exception_of_a_library_ends_a_crawl(name: str) -> None:
 
         replacement = awaited if inspect.iscoroutinefunction(usual) else called
         with ScriptedServer() as server, pytest.MonkeyPatch.context() as patch:
-            site(server)
+            link(server, "/a", "/b")
             patch.setattr(owner, attribute, replacement)
             report = backend.crawl(job(server, name), NullRecorder())
         assert failures(report) <= 1, kind
@@ -159,7 +153,7 @@ def test_no_exception_in_a_child_ends_a_crawl(name: str, monkeypatch: pytest.Mon
         failing = FAILING_RECV.format(at=at, kind=f"{kind.__module__}.{kind.__qualname__}")
         monkeypatch.setattr(module, "START", failing + usual)
         with ScriptedServer() as server:
-            site(server)
+            link(server, "/a", "/b")
             report = backend.crawl(job(server, name), NullRecorder())
         failed = failures(report)
         assert failed == 1 if at == 1 else failed <= 1, kind
@@ -196,7 +190,7 @@ def test_no_exception_of_gevent_ends_a_crawl() -> None:
     """It patches its process, so it has one of its own."""
     pytest.importorskip("gevent", exc_type=ImportError)
     with ScriptedServer() as server:
-        site(server)
+        link(server, "/a", "/b")
         done = python("-c", WITH_GEVENT, server.url)
     assert (done.returncode, done.stderr) == (0, "")
     lines = [json.loads(line) for line in done.stdout.splitlines()]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from crawlers import registry
-from crawlers.conformance.scripted import Action, Connection, ScriptedServer, page, redirect
+from crawlers.conformance.scripted import ScriptedServer, page, redirect
 from tests.crawlers import backends
 from tests.crawlers.backends import HERE, STACKS, each, outcomes
 
@@ -20,16 +20,6 @@ def crawl(name: str, server: ScriptedServer, **settings: Any) -> dict[str, int |
     """Crawl a server without retries: what came of each path."""
     usual = {"slots": 2, "timeout_s": 30.0, "max_tries": 1}
     return outcomes(backends.crawl(name, server.url, **(usual | settings)), server.url)
-
-
-def cut(answer: bytes) -> Action:
-    """Send the beginning of an answer, then close."""
-
-    def action(connection: Connection) -> None:
-        connection.send(answer)
-        connection.close()
-
-    return action
 
 
 # --- redirects and links that lead nowhere ------------------------------------------
@@ -93,30 +83,3 @@ def test_a_stack_as_it_ships_keeps_the_target_and_the_user_agent_of_its_own(name
     assert sorted(head.split(" ")[1] for head in server.heads) == sorted(sent)
     own = name.partition("_")[0]
     assert all(f"{own}/" in head for head in server.heads)
-
-
-# --- heads and bodies ---------------------------------------------------------------
-
-
-OK = b"HTTP/1.1 200 OK\r\n"
-HEAD = OK + b"Transfer-Encoding: chunked\r\n\r\n"
-CUT = (b"HTT", HEAD, HEAD + b"5\r\n", HEAD + b"5\r\nab", HEAD + b"5\r\nabcde\r\n")
-TYPE = OK + b"Content-Type: text/html\r\n"
-CUT_IN_HEAD = (OK, TYPE[:-12], TYPE, TYPE + b"\r")
-"""http.client takes the end of the stream for the end of the head."""
-
-
-@each(HERE)
-def test_an_answer_that_is_cut_is_no_page(name: str) -> None:
-    """In its first line, in its head, before a chunk, in one, behind one: nor another protocol.
-
-    urllib3 let http.client read a chunk of negative size as a length, which is a ValueError there.
-    """
-    cuts = (*CUT, *(CUT_IN_HEAD if name in EQUALISED else ()))
-    with ScriptedServer() as server:
-        server.script = {f"/{n}": cut(answer) for n, answer in enumerate(cuts)}
-        server.script["/negative"] = HEAD + b"-5\r\nabc\r\n0\r\n\r\n"
-        server.script["/"] = page(*server.script)
-        found = crawl(name, server)
-    wanted = {str(n): "closed" for n in range(len(cuts))}
-    assert found == wanted | {"": 200, "negative": "protocol"}

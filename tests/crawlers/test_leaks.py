@@ -139,16 +139,7 @@ def warm(backend: Backend, url: str) -> None:
 
 
 USUAL = ("threads", "async_await")
-OTHERS = (
-    "callbacks",
-    "generators",
-    "processes",
-    "threads_pool",
-    "trio",
-    "uvloop",
-    "twisted",
-    "gevent",
-)
+OTHERS = (*registry.MODELS, "processes", "threads_pool", "trio", "uvloop", "gevent", "twisted")
 """These too have something of their own to leave: threads, loops, a log."""
 
 
@@ -159,7 +150,8 @@ def small() -> Iterator[Running]:
 
 
 @pytest.mark.parametrize(
-    "name", [*USUAL, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)]
+    "name",
+    [*USUAL, *(pytest.param(each, marks=pytest.mark.slow) for each in OTHERS if each not in USUAL)],
 )
 def test_nothing_is_left_of_a_crawl(name: str, small: Running) -> None:
     backend = load(name)

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from crawlers.conformance.scripted import Connection, ScriptedServer, page
 from crawlers.job import CrawlReport, Job, JobError
 from crawlers.recorder import NullRecorder
 from crawlers.variants import loop_per_thread
-from tests.crawlers.backends import slots_meet
+from tests.crawlers.backends import link
 from tests.server.fixture_server import Running
 
 THREADS = 5
@@ -41,7 +42,17 @@ def test_many_loops_fetch_each_page_once(tree: Running) -> None:
 
 def test_a_slot_wakes_those_of_other_loops() -> None:
     """The first page links to as many as there are slots, and no answer comes before all asked."""
-    slots_meet(crawl, 10, wait_s=60, timeout_s=90.0)
+    met = threading.Barrier(10, timeout=60)
+
+    def answer(connection: Connection) -> None:
+        met.wait()
+        connection.send(page())
+
+    with ScriptedServer() as server:
+        link(server, *(paths := [f"/{number}" for number in range(10)]))
+        server.script |= dict.fromkeys(paths, answer)
+        report = crawl(server.url, slots=10, timeout_s=90.0)
+    assert (report.errors, report.pages) == ({}, 11)
 
 
 class Broken(NullRecorder):

@@ -150,19 +150,6 @@ def test_verbose_prints_each_url_as_it_comes(backend: str) -> None:
     assert crawler.returncode == 0
 
 
-def test_conformance_leaves_the_shared_folder_of_pytest_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Runs side by side that tidy it up at once fail with "Directory not empty"."""
-    monkeypatch.setenv("PYTEST_DEBUG_TEMPROOT", str(tmp_path))
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    only = ("-q", "-k", "more_slots and tls", "-m", "")
-    done = python("-m", "crawlers", "conformance", "callbacks", *only)
-    assert done.returncode == 0, done.stdout
-    assert "1 passed" in done.stdout
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.slow  # collecting the suite for all of them takes seconds
 def test_conformance_of_all_is_of_every_backend() -> None:
     only = ("--collect-only", "-q", "-k", "many_small or of_its_own")
@@ -238,18 +225,32 @@ def test_an_encoding_without_our_characters_is_no_traceback(tree: Running) -> No
     assert "500 ? 200" in done.stdout
 
 
-def test_no_file_of_the_current_folder_is_executed(tmp_path: Path, tree: Running) -> None:
-    """A crawlers.py there was taken for the package by the children of processes."""
+def test_no_file_of_the_current_folder_is_executed_and_none_is_left(
+    tmp_path: Path, tree: Running
+) -> None:
+    """A crawlers.py there was taken for the package by the children of processes.
+
+    Conformance leaves pytest's shared folder alone: runs side by side that tidy it up at once fail
+    with "Directory not empty".
+    """
+    here, shared = tmp_path / "here", tmp_path / "shared"
+    here.mkdir()
+    shared.mkdir()
     for name in ("crawlers", "socket", "rich", "pytest"):
-        (tmp_path / f"{name}.py").write_text(f"raise SystemExit('executed {name}.py')")
+        (here / f"{name}.py").write_text(f"raise SystemExit('executed {name}.py')")
+    env = dict.fromkeys(("PYTEST_DEBUG_TEMPROOT", "TMPDIR"), str(shared)) | {
+        "PYTHONPATH": str(ROOT)
+    }
     start = "import sys; from crawlers.__main__ import main; sys.exit(main(sys.argv[1:]))"
     for arguments in (
         ("processes", tree.url, "--json"),
-        ("conformance", "processes", "-q", "-k", "more_slots", "-m", "not slow"),
+        ("conformance", "processes", "-q", "-k", "more_slots and tls", "-m", ""),
     ):
-        done = python("-P", "-c", start, *arguments, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)})
+        done = python("-P", "-c", start, *arguments, cwd=here, env=env)
         assert done.returncode == 0, done.stdout + done.stderr
         assert "executed" not in done.stdout + done.stderr
+    assert "1 passed" in done.stdout
+    assert list(shared.iterdir()) == []
 
 
 @pytest.mark.timeout(60)

@@ -18,7 +18,8 @@ from crawlers.job import LONGEST_S, Address, Job, JobError, Origin, PageResult
 from crawlers.manners import RobotsManners, on_this_machine
 from crawlers.recorder import NullRecorder
 from crawlers.tls import client_context
-from tests.crawlers.backends import HERE, each, load, models, outcomes
+from tests.crawlers.backends import HERE, each, link, load, models, outcomes
+from tests.crawlers.exchanges import page as found
 
 if TYPE_CHECKING:
     from crawlers.conformance.authority import Authority
@@ -48,9 +49,8 @@ def test_robots_txt_is_obeyed(server: ScriptedServer, name: str) -> None:
     server.script["/robots.txt"] = ok(
         b"\xef\xbb\xbfUser-agent: *\nDisallow: /private\nAllow: /private/not\n", "text/plain"
     )
-    server.script["/"] = page("/a", "/private/b", "/private/not", "/moved")
+    link(server, "/a", "/private/b", "/private/not", "/moved")
     server.script["/moved"] = redirect("/private/c")
-    server.script.update({path: page() for path in ("/a", "/private/not")})
     assert crawl(server, name) == {
         "": 200,
         "a": 200,
@@ -89,8 +89,7 @@ def test_any_success_counts(server: ScriptedServer, status: int, found: int | st
     """RFC 9309, 2.3.1.1; 204 has no rules."""
     rules = b"" if status == 204 else b"User-agent: *\nDisallow: /a\n"
     server.script["/robots.txt"] = ok(rules, "text/plain").replace(b"200", b"%d" % status, 1)
-    server.script["/"] = page("/a")
-    server.script["/a"] = page()
+    link(server, "/a")
     assert crawl(server) == {"": 200, "a": found}
 
 
@@ -104,8 +103,7 @@ def test_robots_txt_is_asked_for_over_https(
     client_context.cache_clear()
     with ScriptedServer(authority.greeting) as server:
         server.script["/robots.txt"] = ok(b"User-agent: *\nDisallow: /private\n", "text/plain")
-        server.script["/"] = page("/private", "/a")
-        server.script["/a"] = page()
+        link(server, "/private", "/a")
         assert crawl(server, name) == {"": 200, "a": 200, "private": "forbidden"}
         assert server.requests == {"/robots.txt": 1, "/": 1, "/a": 1}
     client_context.cache_clear()
@@ -224,8 +222,7 @@ def obeying(rules: str, delay_s: float) -> RobotsManners:
 @pytest.mark.parametrize("name", ["callbacks", "processes"])
 def test_a_delay_opens_no_further_connection(server: ScriptedServer, name: str) -> None:
     """A process took every page that was due later for another try."""
-    server.script["/"] = page("/a", "/b", "/c")
-    server.script.update({path: page() for path in ("/a", "/b", "/c")})
+    link(server, "/a", "/b", "/c")
     assert set(crawl(server, name).values()) == {200}
     one = server.connections
     job = Job((server.url,), slots=1, any_host=True, delay_s=0.01)
@@ -247,11 +244,9 @@ def test_a_host_met_on_the_way_does_not_end_the_crawl() -> None:
         return Origin(prefix, [], b"")
 
     crawl = Frontier(Job(("http://site.test/",), lenient=True), resolve)
-    found = PageResult(200, 1, 1)
-    found.links = ["http://www.site.test/"]
     first = crawl.take()
     assert first is not None
-    crawl.settle(first, found, 0.0)
+    crawl.settle(first, found("http://www.site.test/"), 0.0)
     assert crawl.take() is None
     assert crawl.finished
     assert crawl.rows["http://www.site.test/"].error == "forbidden"

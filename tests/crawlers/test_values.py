@@ -17,7 +17,7 @@ from selectors import EVENT_READ
 import pytest
 
 from crawlers import generators, limits, registry
-from crawlers.http import Exchange, request_tail
+from crawlers.http import Exchange
 from crawlers.job import (
     MAX_ROBOTS,
     Address,
@@ -31,15 +31,16 @@ from crawlers.job import (
 from crawlers.loop import Loop
 from crawlers.origins import in_scope, make_origin, origin_prefix
 from crawlers.page import charset, content_type, decoded, read_page
-from crawlers.recorder import NullRecorder
+from crawlers.recorder import WINDOW, NullRecorder, WindowRecorder
 from crawlers.stop import Stop
 from crawlers.summary import url_line, why_not_fetched
+from tests.crawlers.exchanges import ORIGIN, fetch_of
 from tests.crawlers.test_main import run
 
 JOB = Job(("http://site.test/",))
+FETCH = fetch_of("/dir/x")
 packed = partial(gzip.compress, mtime=0)
 """The same bytes in every process: they name tests."""
-ORIGIN = Origin("http://site.test", [Address(2, ("127.0.0.1", 80))], request_tail("x", True))
 
 
 @pytest.mark.parametrize(
@@ -108,13 +109,12 @@ def test_lenient_scope(url: str, inside: bool) -> None:
 
 def answered(head: bytes, body: bytes = b"") -> Exchange:
     """A finished exchange."""
-    exchange = Exchange(Fetch("http://site.test/dir/x", ORIGIN, "/dir/x"))
+    exchange = Exchange(FETCH)
     exchange.feed(b"HTTP/1.1 " + head + b"\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
     assert exchange.done
     return exchange
 
 
-FETCH = Fetch("http://site.test/dir/x", ORIGIN, "/dir/x")
 LINK = b'<a href="y?a=1&amp;b=2#z">y</a>'
 
 
@@ -323,6 +323,16 @@ def test_descriptor_limits(monkeypatch: pytest.MonkeyPatch) -> None:
         limits.ensure_descriptors(1000)
     with pytest.raises(JobError, match=r"need 1074 .* --concurrency 926"):
         limits.ensure_descriptors(1000, besides=10)
+
+
+def test_a_window_ends_after_so_many_exchanges() -> None:
+    recorder = WindowRecorder()
+    for _ in range(2 * WINDOW + 1):
+        recorder.record(0, 0.0, 1.0, 3.0)
+    assert [row[0] for row in recorder.used] == [0, WINDOW, 2 * WINDOW]
+    assert len(recorder.service) == 2 * WINDOW + 1
+    for before, after in zip(recorder.used, recorder.used[1:], strict=False):
+        assert all(a <= b for a, b in zip(before, after, strict=True))  # counters only grow
 
 
 def test_stop_gives_reasons_and_restores_handlers() -> None:

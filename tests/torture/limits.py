@@ -19,19 +19,9 @@ from tests.bench import small
 from tests.server.fixture_server import running
 
 SITE = "tree:100:5:1024"
-HARNESS = [
-    sys.executable,
-    "-m",
-    "bench",
-    "run",
-    "--profile",
-    "smoke",
-    "--blocks",
-    "1",
-    "--seed",
-    "1",
-]
-HARNESS += ["--only", "throughput-100", "--backends", "threads,callbacks", "--no-charts", "--json"]
+SMOKE = "-m bench run --profile smoke --blocks 1 --seed 1 --no-charts --json"
+HARNESS = [sys.executable, *SMOKE.split(), "--only", "throughput-100"]
+HARNESS += ["--backends", "threads,callbacks"]
 TIMEOUT_S = 100.0
 
 NETWORK = ("unshare", "--net", "sh", "-c")

@@ -12,7 +12,6 @@ from typing import Final
 
 from bench import filesystem, store
 from bench.analysis.analysis import Analysis
-from bench.cards import document as cards_document
 from bench.cli.commands.report import EXTENSIONS
 from bench.launch import RESULTS, ROOT, shown
 from bench.questions import analysis_in
@@ -20,6 +19,7 @@ from bench.report import page
 from bench.talk import slides as talk_slides
 from bench.talk.material import Material
 from tools import rebuild, sidebyside
+from tools.cards import document as cards_document
 from tools.site import finish, links, stage
 from tools.site.stage import SiteError
 

@@ -11,24 +11,19 @@ import pytest
 from bench.analysis.analysis import Analysis
 from bench.questions import answers, page
 from bench.questions.question import Answer, Headline
-from bench.report import findings, readme
+from bench.report import findings
 from bench.show.measured import Measured
 from tests.bench import committed
 from tests.bench.synthetic import across, analysed, campaign
+from tools import quotes
 
 ROOT = Path(__file__).parents[3]
-
-
-def test_findings_come_from_the_records() -> None:
-    said = findings.markdown(analysed(campaign(blocks=6, samples=30)))
-    assert "An idle connection uses" in said
-    assert "Comparing one backend with itself" in said
 
 
 def test_what_one_campaign_found_is_not_in_bold() -> None:
     recent = analysed(campaign(blocks=6, samples=30, workloads=["throughput"]))
     reference = analysed(campaign(blocks=6, samples=30))
-    first, second = findings.headlines([recent], reference).split("From one campaign:")
+    first, second = quotes.headlines([recent], reference).split("From one campaign:")
     names = {
         text: re.findall(r"^- `([^`]+)`: ", text, flags=re.MULTILINE) for text in (first, second)
     }
@@ -52,8 +47,8 @@ def test_a_sentence_over_campaigns_keeps_the_subject_that_most_of_them_chose(
         head = Headline(f"In one trial, {pair} differ", "", quotes=pair.split(" and "))
         return [(page, Answer(Measured({}, {}), head))]
 
-    monkeypatch.setattr(findings, "answers", answered)
-    (said,) = findings.over([recent] * 3).values()
+    monkeypatch.setattr(quotes, "answers", answered)
+    (said,) = quotes.over([recent] * 3).values()
     assert said.startswith("**In one trial, threads and callbacks differ**")
 
 
@@ -68,23 +63,14 @@ def test_a_headline_of_the_reference_can_be_read_aloud() -> None:
             assert len(head.split()) <= 20, head
 
 
-def test_what_each_release_changed_is_said_step_by_step() -> None:
-    said = findings.markdown(analysed(across()))
-    assert "**Processor time per page, 3.13.9 → 3.14.1**: `" in said
-    assert "**User memory per connection, 3.11.7 → 3.12.1**: within ±2 %: `" in said
-    assert "3.12.1 → 3.13.9" not in said  # another build
-    assert "Not measured: CPython 3.14t" in said
-    assert "An idle connection uses" not in said
-
-
 def test_the_gallery_of_a_campaign_across_interpreters_is_its_chart(tmp_path: Path) -> None:
     (tmp_path / "interpreters.svg").touch()
-    shown = readme.markdown(analysed(across()), "charts", tmp_path)
+    shown = quotes.gallery(analysed(across()), "charts", tmp_path)
     assert shown.count("<img ") == 1
     assert 'src="charts/interpreters.svg"' in shown
 
 
 def test_the_pairs_of_a_campaign_are_told() -> None:
-    text = readme.doubts(analysed(campaign(workloads=("throughput",), samples=30)))
+    text = quotes.doubts(analysed(campaign(workloads=("throughput",), samples=30)))
     assert "4 independent pairs" in text
     assert max(map(len, text.splitlines())) <= 100

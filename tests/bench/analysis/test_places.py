@@ -72,7 +72,7 @@ def test_what_runs_on_several_processors_is_compared_with_companions() -> None:
 
 def test_what_a_page_is_made_of_leaves_out_whose_server_slept() -> None:
     first, *_ = lines = made()
-    labels = {row.label for row in page.splits(analysed([first, *fetched(lines)]))}
+    labels = page.measured(analysed([first, *fetched(lines)])).values.keys()
     shared = analysed([first, *placed(fetched(lines))])
-    assert {row.label for row in page.splits(shared)} == labels - {"threads"}
+    assert page.measured(shared).values.keys() == labels - {"threads"}
     assert "Not split, because the server slept for them: threads." in summary.to_markdown(shared)

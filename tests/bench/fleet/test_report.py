@@ -78,6 +78,13 @@ def test_everything_is_drawn_from_the_file(tmp_path: Path) -> None:
     assert "- refused: threads over TLS, 90,000 connections: no room" in text
 
 
+def test_a_line_leads_to_the_summit() -> None:
+    """Each moment was taken for a single trial, to which none leads: there was a dot alone."""
+    line = report.curve(trial("callbacks", 1000), report.connections)
+    assert len(line) > 1
+    assert all(point.y.count > 1 for point in line)
+
+
 def test_memory_is_called_flat_only_if_it_is(tmp_path: Path) -> None:
     flat = report.memory(fleet(trial("callbacks", 1000), trial("callbacks", 10**6)))
     steep = report.memory(fleet(trial("callbacks", 1000), trial("callbacks", 10**6, 2)))

@@ -58,6 +58,7 @@ def test_the_chart_says_what_the_record_says() -> None:
         "A waiting thread uses as much memory as 44 asyncio tasks, or 111 bare coroutines"
     )
     assert "400 B" in design.alt
+    assert "memory of one, KiB" in design.alt, "ticks of its axis had been 9.76562 KiB"
     assert "43 KiB" in design.alt
     assert list(tasks.designs(made.tasks({}))) == []
 

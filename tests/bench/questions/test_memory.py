@@ -6,10 +6,10 @@ import pytest
 
 from bench.capacity import model
 from bench.report import export
-from bench.report.numbers import NotShownError, Numbers
 from tests.bench.questions.campaigns import encrypted, for_users
 from tests.bench.sure import sure
 from tests.bench.synthetic import analysed, gathered
+from tools.quotes import NotShownError, Numbers
 
 
 def test_a_user_is_advised_and_quoted_by_user_memory() -> None:

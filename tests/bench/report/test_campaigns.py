@@ -18,12 +18,12 @@ from bench.questions import analysis_in
 from bench.questions.question import Headline
 from bench.report import campaigns, findings
 from bench.report.campaigns import Groups, Quantity, ends
-from bench.report.numbers import Numbers
 from bench.schema import CampaignRecord
 from tests.bench.cli.test_cli import save
 from tests.bench.sure import sure
 from tests.bench.synthetic import campaign, environment
 from tests.bench.turned import in_turns
+from tools import quotes
 
 RATIO = "page/cpu_ms_per_1000/throughput-100/threads/callbacks"
 
@@ -135,7 +135,7 @@ def test_another_interpreter_is_named_and_nothing_is_said_of_what_nobody_has(
     carry(monkeypatch, campaigns.combine([made(tmp_path, 1, "CPython 3.15.2")]))
     mine = analysis_in(made(tmp_path, 2))
     assert "; 1 campaign on CPython 3.15: " in findings.named(mine)["page"]
-    assert "campaign" not in findings.over([mine])["page"]
+    assert "campaign" not in quotes.over([mine])["page"]
     carry(monkeypatch, Groups(groups=[]))
     assert "campaign" not in findings.named(mine)["page"]
 
@@ -145,22 +145,22 @@ def test_documents_quote_the_combined_number_and_no_ratio_on_either_side_of_1(
 ) -> None:
     mine, group = analysis_in(folders[0]), groups.groups[0]
     carry(monkeypatch, groups)
-    said = findings.over([mine])["page"]
+    said = quotes.over([mine])["page"]
     assert said.startswith("**Threads need 2.6 times as much")
     assert "95 % for the next campaign, from 5 campaigns)" in said
-    assert "5 campaigns (`results/headlines`)" in findings.headlines([mine], mine)
+    assert "5 campaigns (`results/headlines`)" in quotes.headlines([mine], mine)
     keys = [key.removeprefix("memory/") for key in group.numbers if "memory/plain/" in key][:2]
     text = "Threads use more than callbacks"
     few = Headline(f"{text}, in 2 trials", "", quotes=keys, say=lambda _: text)
-    over = sure(campaigns.over(few, "memory", mine.campaign.environment))
+    over = sure(quotes.over_campaigns(few, "memory", mine.campaign.environment))
     assert over.text == f"{text}, in 5 campaigns"
     either = Combined(1.6, 0.9, 4.9, 5, predicted=False)
     wide = group.numbers[RATIO].model_copy(update={"combined": either})
     numbers = {**group.numbers, RATIO: wide}
     carry(monkeypatch, Groups(groups=[group.model_copy(update={"numbers": numbers})]))
-    assert "page" not in findings.over([mine])
+    assert "page" not in quotes.over([mine])
     assert "; 5 campaigns: 0.90 to 4.9 times)" in findings.named(mine)["page"]
-    cells = Numbers(mine)
+    cells = quotes.Numbers(mine)
     assert cells.over(RATIO) == "1.60 (0.900–4.90)"
     assert cells.over("page/nothing", "7") == "7"
     held = group.numbers["memory/plain/threads"].combined
@@ -207,5 +207,5 @@ def test_two_numbers_are_contrasted_only_in_the_order_of_every_campaign() -> Non
         together = Combined(medians[0], min(medians), max(medians), len(medians), predicted=False)
         return Quantity(what="", unit="KiB", values=[*values, None], combined=together)
 
-    assert campaigns.borne_out([held(9, 8), held(3, 2)])
-    assert not campaigns.borne_out([held(9, 2), held(3, 4)])
+    assert quotes.borne_out([held(9, 8), held(3, 2)])
+    assert not quotes.borne_out([held(9, 2), held(3, 4)])

@@ -154,5 +154,10 @@ def test_a_process_that_fails_is_one_clear_line() -> None:
         pytest.raises(Lost, match=r"the process of trio ended: .*nonesuch"),
     ):
         child.ask()
+    with (
+        Process("trio", ["-c", "print('ready')"], []) as child,
+        pytest.raises(Lost, match="Expecting value"),
+    ):
+        child.answer()
     assert missing("no_such_library") == "no_such_library is not installed"
     assert missing("") is missing("json") is None

@@ -1,4 +1,4 @@
-"""What the templates of documents quote: one number, with its unit, by the name of a backend.
+"""What the documents of this repository quote of campaigns: findings, charts and numbers.
 
 A template cannot claim what the records do not show: an undecided difference raises.
 """
@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
+from html import escape
+from pathlib import Path
 from typing import Final
 
 from bench.analysis import stats
@@ -17,11 +21,24 @@ from bench.analysis.stats.campaigns import FEWEST, Combined
 from bench.analysis.wording import change, interval
 from bench.plan.labels import Label
 from bench.plan.participants import FREE, PINNED
-from bench.questions import churn, hold, interpreters, mixed, tls_pages
-from bench.report import campaigns, cite, findings, markup
+from bench.questions import answers, churn, hold, interpreters, mixed, tls_pages
+from bench.questions.question import Headline, paragraph
+from bench.report import campaigns, cite, findings, markup, summary
+from bench.report.campaigns import Quantity
+from bench.report.charts import story
+from bench.report.page import shown_first
+from bench.schema import Environment
 from bench.show.table import MISSING
-from bench.text import KIB, MIB, count, duration, markdown_table, plural, significant
+from bench.text import KIB, MIB, count, duration, listing, markdown_table, plural, significant
 
+FINDINGS: Final = "findings"
+"""The generated part of a document that holds the findings of a campaign."""
+HEADLINES: Final = "headlines"
+"""The one that holds only the name, the headline and the interval of each."""
+GALLERY: Final = "gallery"
+"""The one with pictures for newcomers."""
+DOUBTS: Final = "pairs"
+"""The one about one backend compared with itself."""
 TABLE: Final = "choice"
 """The generated table of README.md."""
 CITED: Final = "cited"
@@ -41,6 +58,115 @@ CITES: Final = ("memory", "tls-memory", "handovers", "page", "serve")
 TOGETHER: Final = re.compile(r"`[^`]+`|\d (?:KiB|MiB|µs|ms|%)")
 KEPT: Final = "\0"
 """Stands for a space where a line may not end."""
+
+
+# --- findings, and pictures ---
+
+
+def borne_out(found: Sequence[Quantity]) -> bool:
+    """Whether a ratio is on one side of 1, and the first of two numbers always the larger one."""
+    sides = all(not one.combined.low <= 1 <= one.combined.high for one in found if one.unit == "×")
+    rows = zip(*(one.values for one in found), strict=True)
+    medians = [[value.median for value in row if value] for row in rows]
+    return sides and all(row == sorted(row, reverse=True) for row in medians)
+
+
+def over_campaigns(headline: Headline, question: str, environment: Environment) -> Headline | None:
+    """A headline with the published numbers of its interpreter in its text and behind it.
+
+    As it is where they are not published. None where they do not bear it out.
+    """
+    found = campaigns.quantities(headline, question, campaigns.group_of(environment))
+    if not found or headline.say is None:
+        return headline
+    if not borne_out(found):
+        return None
+    of, ranges = plural(found[0].combined.campaigns, "campaign"), [*map(campaigns.ends, found)]
+    predicted = campaigns.source(found) == "published"
+    how = f"{AT_LEVEL} for the next campaign, from" if predicted else "range of"
+    # A campaign's few trials show no difference, so the sentence says what does.
+    text = headline.say([one.combined.value for one in found])
+    text += "" if headline.pairs else f", in {of}"
+    return replace(headline, text=text, behind=f"{listing(ranges)}: {how} {of}")
+
+
+def over(analyses: Sequence[Analysis]) -> dict[str, str]:
+    """The findings of the published campaigns, of which these are some, oldest first.
+
+    A headline has the numbers of all campaigns in its text, and is left out where they do not bear
+    it out. Each campaign contrasts the backends that differ most in it. The sentence is about the
+    pair that most campaigns chose, so that it does not change its subject with the newest one.
+    """
+    said: dict[str, list[tuple[str, Headline | None, str]]] = defaultdict(list)
+    for analysis in analyses:
+        for question, answer in answers(analysis):
+            for name, (head, prose) in answer.said(question.NAME).items():
+                said[name].append((question.NAME, head, prose))
+    environment = analyses[-1].campaign.environment
+    found = {}
+    for name, candidates in said.items():
+        # By the numbers in its text. Without any, it is the newest campaign's own.
+        subjects = [head.quotes if head else () for _, head, _ in candidates]
+        usual = max(subjects, key=subjects.count)
+        question_name, head, prose = candidates[subjects.index(usual) if usual else -1]
+        quoted = over_campaigns(head, question_name, environment) if head else None
+        if quoted or not head:
+            found[name] = paragraph(quoted, prose)
+    return found
+
+
+def markdown(analysis: Analysis) -> str:
+    """The findings as a list, with the campaign they come from."""
+    return findings.listed(findings.named(analysis).values(), findings.source(analysis))
+
+
+def headlines(published: Sequence[Analysis], reference: Analysis) -> str:
+    """Each finding's name, headline and interval, as two lists with their sources.
+
+    First those that rest on all published campaigns of the profile ``headlines``, as :func:`over`
+    has them; then, not in bold, what only the reference campaign has.
+    """
+    again, once = over(published), findings.named(reference)
+    group = campaigns.group_of(published[-1].campaign.environment)
+    said = [f"`{name}`: {cite.quoted(each)}" for name, each in again.items()]
+    size = f"{group.size} (`results/headlines`), {group.python}." if group else ""
+    others = [
+        f"`{name}`: {cite.quoted(each).replace('**', '')}"
+        for name, each in once.items()
+        if name not in again
+    ]
+    both = findings.listed(said, size), findings.listed(others, findings.source(reference))
+    return "\n\nFrom one campaign:\n\n".join(both)
+
+
+def gallery(analysis: Analysis, charts: str, folder: Path) -> str:
+    """Pictures, two in a row.
+
+    ``charts`` is the address of the campaign's charts and ``folder`` where they lie:
+    only what was drawn is shown.
+    """
+    told = story(analysis)
+    drawn = [name for name in told if (folder / f"{name}.svg").is_file()]
+    shown = shown_first(drawn)
+    width = "100%" if len(shown) == 1 else "49%"
+    return "\n".join(
+        f'<a href="{address}"><img src="{address}" width="{width}" '
+        f'alt="{escape(f"Chart: {told[name].headline}")}"></a>'
+        for name in shown
+        for address in [f"{charts}/{name}.svg"]
+    )
+
+
+def doubts(analysis: Analysis) -> str:
+    """What the campaign says about its own method."""
+    campaign = analysis.campaign
+    said = [f"From campaign `{campaign.campaign}`, profile {campaign.profile}.", ""]
+    for line in summary.method(analysis):
+        said.append(textwrap.fill(f"- {line}", 100, subsequent_indent="  "))
+    return "\n".join(said)
+
+
+# --- numbers ---
 
 
 class NotShownError(ValueError):
@@ -235,7 +361,7 @@ def table(numbers: Numbers) -> str:
 
 def cited(published: Sequence[Analysis]) -> str:
     """README's numbers to cite: findings of the published campaigns, with what they found."""
-    named = findings.over(published)
+    named = over(published)
     return "\n".join(f"- {cite.quoted(named[name])}" for name in CITES if name in named)
 
 

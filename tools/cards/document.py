@@ -16,21 +16,23 @@ from bench import filesystem
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Metric, Ratio
-from bench.cards import libraries
-from bench.cards.libraries import LibraryEntry
 from bench.costs import report as costs_report
 from bench.costs.accounts import Account
 from bench.machine.instruments import INSTRUCTIONS
 from bench.questions import answers
+from bench.questions.memory import MemoryByBackend
 from bench.report import markup
 from bench.report.tables import grid
 from bench.schema import CampaignRecord
 from bench.show import cells
+from bench.show.measured import Measured
 from bench.show.table import MISSING, Column, Row, Table, name, text_of
 from bench.text import count, listing
 from crawlers.backend import Backend
 from crawlers.catalogue import OURS
 from crawlers.registry import PEOPLE
+from tools.cards import libraries
+from tools.cards.libraries import LibraryEntry
 
 CRAWL: Final = "crawl"
 """The counted workload that comes first."""
@@ -50,6 +52,7 @@ COUNTED: Final = (
     "Counted, not timed: medians over hash seeds, with the range in brackets. "
     "[What counts leave out](costs.md)."
 )
+HELD: Final = ("a connection, KiB", "… in user space", "the program without connections, MiB")
 CHOSEN: Final = (*PEOPLE, "tornado", "twisted")
 """The backends with a card."""
 OVERVIEW: Final = "README.md"
@@ -100,7 +103,10 @@ def card(analysis: Analysis, accounts: Sequence[Account], backend: Backend) -> C
 def numbers(analysis: Analysis, label: str) -> Table:
     rows = list(_crawl(analysis, label))
     for question, found in answers(analysis):
-        rows += found.measured.card(label, question.NAME)
+        if isinstance(found.measured, Measured):
+            rows += _measured(found.measured, label, question.NAME)
+        elif isinstance(found.measured, MemoryByBackend):
+            rows += _held(found.measured, label)
     campaign = analysis.campaign
     plain = Column(f"plain [lowest–highest; ratio: {stats.AT_LEVEL}]")
     columns = [name("what"), name("where"), plain, Column("over TLS")]
@@ -118,6 +124,26 @@ def _crawl(analysis: Analysis, label: str) -> Iterator[Row]:
     if row.ratio is not None:
         ratio = f"{cells.ratio(row.ratio)}, {row.ratio.verdict}"
         yield [f"… to {analysis.base}", row.point, ratio, MISSING]
+
+
+def _measured(found: Measured, label: str, where: str) -> Iterator[Row]:
+    for key, spread in found.row(label).items():
+        what = f"{found.measures[key].what}, {found.measures[key].unit.symbol}"
+        yield [what, where, cells.figure(spread.median), MISSING]
+
+
+def _held(found: MemoryByBackend, label: str) -> Iterator[Row]:
+    plain, tls = found.plain.get(label), found.over_tls.get(label)
+    if plain is None and tls is None:
+        return
+    most = max(plain.connections[-1] if plain else 0, tls.highest if tls else 0)
+    on, over = [MISSING] * 3, [MISSING] * 3
+    if plain:
+        on = [cells.memory(plain), cells.kib(plain.user), cells.mib(plain.fixed)]
+    if tls:
+        over = [cells.kib(tls.fit.total), cells.kib(tls.user), cells.mib(tls.fit.fixed)]
+    for what, *both in zip(HELD, on, over, strict=True):
+        yield [what, f"up to {count(most)} held", *both]
 
 
 def costs(counted: dict[str, Account]) -> Table:

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from bench.cards import libraries
-from bench.cards.libraries import LibraryEntry
 from bench.launch import ROOT
 from crawlers.catalogue import OURS
+from tools.cards import libraries
+from tools.cards.libraries import LibraryEntry
 
 ALL = libraries.libraries().library
 

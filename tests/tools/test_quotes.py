@@ -8,13 +8,13 @@ import pytest
 
 from bench.launch import ROOT
 from bench.questions import serve
-from bench.report.numbers import CITES, Lock, NotShownError, Numbers, cited
 from bench.schema import TrialRecord
 from bench.show.table import MISSING
 from tests.bench import committed
 from tests.bench.costed import costed
 from tests.bench.questions.campaigns import holding
 from tests.bench.synthetic import analysed
+from tools.quotes import CITES, Lock, NotShownError, Numbers, cited
 
 MOST_WORDS = {"README.md": 700, "docs/which-one.md": 2500}
 SITUATIONS, PAIRS = 8, 6
