@@ -276,6 +276,9 @@ def fit_label(label: str, trials: Sequence[TrialRecord]) -> MemoryFit:
         values = [g[name] for t in top if (g := memory_growth(t))]
         middle = spread(values)
         at_highest[name] = middle.median / counts[-1] if middle else None
+    if any((memory_growth(trial) or {}).get("user", 0) < 0 for trial in trials):
+        # What a free-threaded process gives back would count as memory of connections.
+        at_highest["user"] = None
     return MemoryFit(
         label=label,
         connections=tuple(counts),

@@ -226,15 +226,23 @@ class Comparison:
 def block_values(
     trials: Iterable[TrialRecord], metric: Metric
 ) -> dict[tuple[str, str], dict[int, float]]:
-    """(point, label) -> block -> value; trials of one block that repeat are averaged in logs."""
+    """(point, label) -> block -> value; trials of one block that repeat are averaged in logs.
+
+    None of a label with a value that is not above 0, such as memory that shrank while connections
+    were opened: those that are left would be the high ones.
+    """
     found: dict[tuple[str, str], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    lost = set()
     for trial in trials:
         value = metric.value(trial)
         if value is not None and value > 0 and math.isfinite(value):
             found[trial.point, trial.label][trial.block].append(value)
+        elif value is not None:
+            lost.add((trial.point, trial.label))
     return {
         key: {block: float(np.exp(np.mean(np.log(v)))) for block, v in blocks.items()}
         for key, blocks in found.items()
+        if key not in lost
     }
 
 
