@@ -38,10 +38,17 @@ PARTS: Final[dict[str, Micro]] = {part.STUDY.name: part for part in (tasks, star
 def measure(
     names: Sequence[str], folder: Path, repeats: int, console: Console, *, resume: bool
 ) -> bool:
-    """Measure these parts; returns False after Ctrl-C, which may leave some without a record."""
-    begun = [name for name in names if PARTS[name].STUDY.runs(folder)]
+    """Measure these parts; returns False after Ctrl-C.
+
+    An interrupted run did not reach a part whose record is older than that of a part before it.
+    """
+    runs = {name: PARTS[name].STUDY.runs(folder)[-1:] for name in names}
+    created = {name: run.head.created for name, found in runs.items() for run in found}
+    newest = ""
     for name in names:
-        part, more = PARTS[name], resume and (name in begun or not begun)
+        part, begun = PARTS[name], created.get(name, "")
+        more = resume and (begun > newest or not created)
+        newest = max(newest, begun)
         with ExitStack() as stack:
             rounds = part.PROCESSES * repeats
             made = part.programs(stack)

@@ -11,8 +11,10 @@ import pytest
 from crawlers import origins
 from crawlers.conformance.scripted import ScriptedServer
 from crawlers.frontier import Frontier
-from crawlers.job import Address, Fetch, Job, Origin, PageResult
+from crawlers.job import Address, Fetch, Job, Origin
 from tests.crawlers.backends import HERE, IN_CHILDREN, STACKS, crawl, each, link, models
+from tests.crawlers.exchanges import failed
+from tests.crawlers.exchanges import page as found
 
 IN_ONE_PROCESS = [name for name in HERE if name not in IN_CHILDREN]
 PAGES = 21
@@ -97,14 +99,11 @@ def started(*addresses: Address, tries: int = 1) -> tuple[Frontier, Origin]:
     return Frontier(job, lambda prefix, job: origin), origin
 
 
-def settle(frontier: Frontier, item: Fetch, error: str, *, connects: bool = True) -> PageResult:
+def settle(frontier: Frontier, item: Fetch, error: str, *, connects: bool = True) -> None:
     """Let a fetch fail, on a new connection or on one that was open."""
     if connects:
         assert item.address == item.origin.addresses[0]
-    answer = PageResult(None, 0, 0)
-    answer.error = error
-    frontier.settle(item, answer, 0.0)
-    return answer
+    frontier.settle(item, failed(error), 0.0)
 
 
 @pytest.mark.parametrize(
@@ -135,15 +134,11 @@ def test_many_that_meet_the_same_move_on_once() -> None:
     frontier, origin = started(FIRST, SECOND)
     root = frontier.take()
     assert root is not None
-    found = PageResult(200, 1, 1)
-    found.links = [f"http://site.test/{n}" for n in range(4)]
-    frontier.settle(root, found, 0.0)
+    frontier.settle(root, found(*map(str, range(4))), 0.0)
     items = [item for _ in range(4) if (item := frontier.take()) is not None]
     places = {item.address for item in items[:3]}
     for item in items[:3]:
-        answer = PageResult(None, 0, 0)
-        answer.error = "refused"
-        frontier.settle(item, answer, 0.0)
+        frontier.settle(item, failed("refused"), 0.0)
     assert (places, origin.addresses) == ({FIRST}, [SECOND, FIRST])
     settle(frontier, items[3], "reset", connects=False)
     assert origin.addresses == [SECOND, FIRST]

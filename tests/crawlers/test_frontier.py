@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from crawlers.frontier import BACKOFF_S, Frontier
 from crawlers.job import MAX_PAGES, Address, Fetch, Job, JobError, Origin, PageResult
 from tests.crawlers.backends import outcomes
+from tests.crawlers.exchanges import failed, page, redirect
 
 HOST = "http://site.test:80"
 
@@ -24,27 +25,6 @@ def frontier(**settings: object) -> Frontier:
     """A frontier of one root on HOST."""
     settings.setdefault("urls", ("http://site.test/",))
     return Frontier(Job(**settings), resolve)  # type: ignore[arg-type]
-
-
-def page(*links: str) -> PageResult:
-    """A page answered 200."""
-    found = PageResult(200, 10, 1)
-    found.links = [link if "://" in link else f"http://site.test/{link}" for link in links]
-    return found
-
-
-def redirect(target: str) -> PageResult:
-    """A redirect."""
-    found = PageResult(302, 0, 0)
-    found.redirect = target if "://" in target else f"http://site.test/{target}"
-    return found
-
-
-def failed(kind: str) -> PageResult:
-    """No answer."""
-    found = PageResult(None, 0, 0)
-    found.error = kind
-    return found
 
 
 def take(crawl: Frontier) -> Fetch:

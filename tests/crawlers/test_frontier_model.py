@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from crawlers.frontier import Frontier
-from crawlers.job import Fetch, Job, Origin, PageResult
+from crawlers.job import Fetch, Job, PageResult
 from crawlers.kinds import RETRYABLE
+from tests.crawlers.exchanges import ORIGIN, failed, page, redirect
+from tests.crawlers.exchanges import SITE as HOST
 
-HOST = "http://site.test"
 TRIES = 3
-ORIGIN = Origin(HOST, [], b"")
 
 urls = st.integers(0, 15).map(lambda number: f"{HOST}/{number}")
 away = st.just("http://other.test/")
@@ -52,10 +52,10 @@ class Crawl(RuleBasedStateMachine):
             assert fetch.origin is ORIGIN
         self.flying.append(fetch)
 
-    def settled(self, chosen: int, page: PageResult) -> Fetch:
+    def settled(self, chosen: int, outcome: PageResult) -> Fetch:
         fetch = self.flying.pop(chosen % len(self.flying))
         self.now += 1.0
-        self.frontier.settle(fetch, page, self.now)
+        self.frontier.settle(fetch, outcome, self.now)
         return fetch
 
     def find(self, url: str) -> None:
@@ -66,26 +66,20 @@ class Crawl(RuleBasedStateMachine):
     @precondition(lambda self: self.flying)
     @rule(chosen=st.integers(0, 99), links=st.lists(st.one_of(urls, away), max_size=6))
     def settle_page(self, chosen: int, links: list[str]) -> None:
-        page = PageResult(200, 1, 1)
-        page.links = list(links)
-        self.rows[self.settled(chosen, page).url] = 200
+        self.rows[self.settled(chosen, page(*links)).url] = 200
         for link in links:
             self.find(link)
 
     @precondition(lambda self: self.flying)
     @rule(chosen=st.integers(0, 99), to=st.one_of(urls, away))
     def settle_redirect(self, chosen: int, to: str) -> None:
-        page = PageResult(302, 0, 0)
-        page.redirect = to
-        self.rows[self.settled(chosen, page).url] = 302
+        self.rows[self.settled(chosen, redirect(to)).url] = 302
         self.find(to)
 
     @precondition(lambda self: self.flying)
     @rule(chosen=st.integers(0, 99), kind=kinds)
     def settle_failure(self, chosen: int, kind: str) -> None:
-        page = PageResult(None, 0, 0)
-        page.error = kind
-        fetch = self.settled(chosen, page)
+        fetch = self.settled(chosen, failed(kind))
         url = fetch.url
         if kind == "stale" and url not in self.stale:
             self.stale.add(url)  # free, and once

@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawlers.http import MAX_HEAD, Exchange, request_tail
-from crawlers.job import Fetch, Origin
+from crawlers.http import MAX_HEAD, Exchange
 from crawlers.kinds import ERROR_KINDS, error_kind
 from crawlers.page import read_page
 from tests.crawlers.answers import CASES, MAX_BODY, Case
-from tests.crawlers.parsers import fed, in_python
+from tests.crawlers.exchanges import fed, fetch_of, in_python
 
 
 @pytest.fixture(params=["httptools", "python"], scope="module", autouse=True)
@@ -26,12 +25,9 @@ def each_parser(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
-ORIGIN = Origin("http://site.test", [], request_tail("site.test", True))
-
-
 def exchange(max_body: int = 10_000, target: str = "/a?b=1", reused: bool = False) -> Exchange:
     """A fresh exchange."""
-    made = Exchange(Fetch(f"http://site.test{target}", ORIGIN, target), max_body)
+    made = Exchange(fetch_of(target), max_body)
     made.reused = reused
     return made
 
@@ -198,7 +194,7 @@ def test_blanks_around_a_content_encoding_do_not_count(value: bytes) -> None:
     made = exchange()
     head = OK + b"Content-Type: text/html\r\nContent-Encoding: " + value
     made.feed(head + b"\r\nContent-Length: 13\r\n\r\n<a href=/b>x<")
-    page = read_page(Fetch("http://site.test/", ORIGIN, "/"), made, follow=True)
+    page = read_page(fetch_of(), made, follow=True)
     assert page.links == ["http://site.test/b"]
 
 

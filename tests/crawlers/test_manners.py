@@ -19,6 +19,7 @@ from crawlers.manners import RobotsManners, on_this_machine
 from crawlers.recorder import NullRecorder
 from crawlers.tls import client_context
 from tests.crawlers.backends import HERE, each, link, load, models, outcomes
+from tests.crawlers.exchanges import page as found
 
 if TYPE_CHECKING:
     from crawlers.conformance.authority import Authority
@@ -243,11 +244,9 @@ def test_a_host_met_on_the_way_does_not_end_the_crawl() -> None:
         return Origin(prefix, [], b"")
 
     crawl = Frontier(Job(("http://site.test/",), lenient=True), resolve)
-    found = PageResult(200, 1, 1)
-    found.links = ["http://www.site.test/"]
     first = crawl.take()
     assert first is not None
-    crawl.settle(first, found, 0.0)
+    crawl.settle(first, found("http://www.site.test/"), 0.0)
     assert crawl.take() is None
     assert crawl.finished
     assert crawl.rows["http://www.site.test/"].error == "forbidden"

@@ -12,12 +12,9 @@ from hypothesis import strategies as st
 
 from crawlers import heads, http
 from crawlers.heads import LONGEST, REMEMBERED, read_head
-from crawlers.job import Fetch, Origin
 from crawlers.parser import MAX_LINE, ParserError, ResponseParser
-from tests.crawlers.parsers import fed, in_python
+from tests.crawlers.exchanges import fed, fetch_of, in_python
 from tests.programs import python
-
-ORIGIN = Origin("http://site.test", [], http.request_tail("site.test", True))
 
 STATUS = b"100 X|101 X|103 X|204 X|301 X|304 X|404 X|99 X|200|200 |20 OK| 200 OK".split(b"|")
 OTHERS = b"HTTP/1.0 200 OK|HTTP/2.0 200 OK|HTTP/0.9 200 OK|HTTP/1.2 200 OK|HTTP/1.1|ICY 200 OK"
@@ -95,7 +92,7 @@ def without_the_short_way() -> Iterator[None]:
 
 def outcome(data: bytes, cuts: list[int]) -> tuple[object, ...]:
     """What an exchange makes of a stream that ends after ``data``."""
-    exchange = fed(http.Exchange(Fetch("http://site.test/", ORIGIN, "/")), data, cuts)
+    exchange = fed(http.Exchange(fetch_of()), data, cuts)
     kept = exchange.headers if exchange.error is None else None
     return exchange.status, exchange.error, exchange.body, exchange.keep_alive, kept
 
@@ -150,7 +147,7 @@ def test_only_so_many_lines_are_remembered() -> None:
 
 def test_a_line_without_end_is_refused() -> None:
     """A chunk's size line is not counted by the exchange's limit on the head."""
-    made = ResponseParser(http.Exchange(Fetch("http://site.test/", ORIGIN, "/")))
+    made = ResponseParser(http.Exchange(fetch_of()))
     made.feed_data(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=")
     made.feed_data(b"y" * (MAX_LINE - 4))
     with pytest.raises(ParserError):

@@ -18,7 +18,7 @@ from bench.launch import ROOT
 from crawlers import registry
 from crawlers.conformance.scripted import Connection, ScriptedServer, ok
 from crawlers.http import RECV_SIZE, Exchange
-from crawlers.job import Fetch, Job, Origin
+from crawlers.job import Job
 from crawlers.kinds import ERROR_KINDS, error_kind
 from crawlers.recorder import NullRecorder
 from crawlers.tls import (
@@ -30,12 +30,11 @@ from crawlers.tls import (
 )
 from crawlers.variants._stack import kind_behind
 from tests.crawlers.backends import LIBRARIES
+from tests.crawlers.exchanges import fetch_of
 from tests.programs import python
 
 if TYPE_CHECKING:
     from crawlers.conformance.authority import Authority
-
-ORIGIN = Origin("https://site.test", [], b" HTTP/1.1\r\n\r\n")
 
 
 def failed(reason: str, kind: type[ssl.SSLError] = ssl.SSLError) -> ssl.SSLError:
@@ -124,8 +123,7 @@ def test_a_stream_of_httpx_that_has_closed_is_reset(library: str) -> None:
 
 def test_a_stream_of_anyio_that_has_closed_is_reset() -> None:
     anyio = pytest.importorskip("anyio")
-    item = Fetch("https://site.test/", ORIGIN, "/")
-    exchange = Exchange(item, 1000)
+    exchange = Exchange(fetch_of(), 1000)
     closed = while_waiting(anyio.ClosedResourceError(), ssl.SSLWantReadError)
     import_module("crawlers.variants.anyio").lost(exchange, closed)
     assert exchange.error == "reset"
@@ -144,7 +142,7 @@ def test_a_stream_of_anyio_that_has_closed_is_reset() -> None:
     ],
 )
 def test_a_stream_without_its_end_mark(data: bytes, kind: str | None) -> None:
-    exchange = Exchange(Fetch("https://site.test/", ORIGIN, "/"), 1000)
+    exchange = Exchange(fetch_of(), 1000)
     exchange.feed(data)
     exchange.fail(ssl.SSLEOFError())
     assert (exchange.error, exchange.keep_alive) == (kind, kind is None)
@@ -152,7 +150,7 @@ def test_a_stream_without_its_end_mark(data: bytes, kind: str | None) -> None:
 
 @pytest.mark.parametrize("error", [ssl.SSLEOFError(), failed("WRONG_VERSION_NUMBER")])
 def test_an_idle_connection_that_breaks_is_stale(error: ssl.SSLError) -> None:
-    exchange = Exchange(Fetch("https://site.test/", ORIGIN, "/"))
+    exchange = Exchange(fetch_of())
     exchange.reused = True
     exchange.fail(error)
     assert exchange.error == "stale"

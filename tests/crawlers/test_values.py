@@ -17,7 +17,7 @@ from selectors import EVENT_READ
 import pytest
 
 from crawlers import generators, limits, registry
-from crawlers.http import Exchange, request_tail
+from crawlers.http import Exchange
 from crawlers.job import (
     MAX_ROBOTS,
     Address,
@@ -34,12 +34,13 @@ from crawlers.page import charset, content_type, decoded, read_page
 from crawlers.recorder import WINDOW, NullRecorder, WindowRecorder
 from crawlers.stop import Stop
 from crawlers.summary import url_line, why_not_fetched
+from tests.crawlers.exchanges import ORIGIN, fetch_of
 from tests.crawlers.test_main import run
 
 JOB = Job(("http://site.test/",))
+FETCH = fetch_of("/dir/x")
 packed = partial(gzip.compress, mtime=0)
 """The same bytes in every process: they name tests."""
-ORIGIN = Origin("http://site.test", [Address(2, ("127.0.0.1", 80))], request_tail("x", True))
 
 
 @pytest.mark.parametrize(
@@ -108,13 +109,12 @@ def test_lenient_scope(url: str, inside: bool) -> None:
 
 def answered(head: bytes, body: bytes = b"") -> Exchange:
     """A finished exchange."""
-    exchange = Exchange(Fetch("http://site.test/dir/x", ORIGIN, "/dir/x"))
+    exchange = Exchange(FETCH)
     exchange.feed(b"HTTP/1.1 " + head + b"\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
     assert exchange.done
     return exchange
 
 
-FETCH = Fetch("http://site.test/dir/x", ORIGIN, "/dir/x")
 LINK = b'<a href="y?a=1&amp;b=2#z">y</a>'
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,13 +57,22 @@ def test_no_record_and_an_unknown_part_are_one_clear_line(
     assert words in " ".join(capsys.readouterr().err.split())
 
 
-@pytest.mark.parametrize("begun", [True, False])
-def test_a_part_that_was_never_begun_is_measured_when_the_others_are_resumed(
-    begun: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("days", "wanted"),
+    [
+        ((25, None), [True, False]),
+        ((25, 20), [True, False]),  # of an earlier run, perhaps of other code
+        ((25, 26), [True, True]),
+        ((None, None), [True, True]),  # without any record, nothing can be resumed
+    ],
+)
+def test_a_part_that_the_interrupted_run_did_not_reach_is_measured(
+    days: tuple[int | None, ...],
+    wanted: list[bool],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Ctrl-C in the first part left nothing of the second, and no run could be finished."""
-    if begun:
-        kept(pool.STUDY, tmp_path, made.pool())
     resumed: list[bool] = []
 
     def run(*_: object, resume: bool) -> bool:
@@ -70,10 +80,14 @@ def test_a_part_that_was_never_begun_is_measured_when_the_others_are_resumed(
         return True
 
     monkeypatch.setattr(runner, "run", run)
-    for part in (pool, hops):
+    runs: list[Run[Any]] = [made.pool(), made.hops()]
+    for part, day, found in zip((pool, hops), days, runs, strict=True):
         monkeypatch.setattr(part, "programs", lambda _: [])
+        if day is not None:
+            head = found.head.model_copy(update={"created": f"2026-11-{day}T02:00:00+00:00"})
+            kept(part.STUDY, tmp_path, replace(found, head=head))
     parts.measure(["pool", "hops"], tmp_path, 1, QUIET, resume=True)
-    assert resumed == [True, not begun], "without any record, nothing can be resumed"
+    assert resumed == wanted
 
 
 @pytest.mark.slow

@@ -126,12 +126,12 @@ def test_a_server_without_descriptors_waits(name: str) -> None:
         none_left = min(set(range(len(used) + 1)) - used), before[1]
         process.rlimit(psutil.RLIMIT_NOFILE, none_left)
         with server.connect() as waiting:
-            time.sleep(1)
+            time.sleep(2 * TICK_S)
             process.rlimit(psutil.RLIMIT_NOFILE, before)
             ask(waiting, "/")
             process.rlimit(psutil.RLIMIT_NOFILE, none_left)
             with server.connect():
-                time.sleep(0.5)
+                time.sleep(TICK_S)
                 stop(server)
                 last_words(server)
 

@@ -1,4 +1,4 @@
-"""Exchanges fed in pieces, and with the parser in Python, though httptools is installed."""
+"""Exchanges without a socket: fed in pieces, by either parser; and what pages came to."""
 
 from __future__ import annotations
 
@@ -9,6 +9,36 @@ from itertools import pairwise
 import pytest
 
 from crawlers import http, parser
+from crawlers.job import Fetch, Origin, PageResult
+
+SITE = "http://site.test"
+ORIGIN = Origin(SITE, [], http.request_tail("site.test", True))
+
+
+def fetch_of(target: str = "/") -> Fetch:
+    """A fetch from this site."""
+    return Fetch(SITE + target, ORIGIN, target)
+
+
+def page(*links: str) -> PageResult:
+    """A page answered 200."""
+    found = PageResult(200, 10, 1)
+    found.links = [link if "://" in link else f"{SITE}/{link}" for link in links]
+    return found
+
+
+def redirect(target: str) -> PageResult:
+    """A redirect."""
+    found = PageResult(302, 0, 0)
+    found.redirect = target if "://" in target else f"{SITE}/{target}"
+    return found
+
+
+def failed(kind: str) -> PageResult:
+    """No answer."""
+    found = PageResult(None, 0, 0)
+    found.error = kind
+    return found
 
 
 @contextmanager
