@@ -76,50 +76,23 @@ def campaign(add: Callable[..., Any], profile: str = "quick") -> None:
 
     ``add`` is ``add_argument`` of an argparse parser, or ``addoption`` of a pytest group.
     """
-    add(
-        "--profile",
-        default=profile,
-        metavar="NAME",
-        help=f"how much to measure: {', '.join(PROFILES)} (default: {profile})",
-    )
-    add(
-        "--backends", type=names, metavar="A,B", help="only these backends (default: the profile's)"
-    )
-    add(
-        "--loop",
-        type=loops,
-        metavar="PACKAGE:FACTORY",
-        help="measure async_await on the event loop that this function or class makes, too "
-        "(default backends: the models and uvloop)",
-    )
-    add("--base", metavar="NAME", help="the backend that ratios are to (default: callbacks)")
-    add("--blocks", type=blocks, metavar="N", help="blocks at every point, not the profile's")
+    words = f"how much to measure: {', '.join(PROFILES)}"
+    value(add, "--profile", str, "NAME", words, profile, profile)
+    value(add, "--backends", names, "A,B", "only these backends", shown="the profile's")
+    words = "measure async_await on the event loop that this function or class makes, too "
+    words += "(default backends: the models and uvloop)"
+    value(add, "--loop", loops, "PACKAGE:FACTORY", words)
+    value(add, "--base", str, "NAME", "the backend that ratios are to", shown="callbacks")
+    value(add, "--blocks", blocks, "N", "blocks at every point, not the profile's")
     add("--seed", type=seed, help="decides the order of trials (default: random; it is recorded)")
-    add("--deadline", type=seconds, metavar="S", help="stop a trial after S seconds")
-    add(
-        "--budget",
-        type=budget,
-        metavar="MIN",
-        help="measure for about MIN minutes at most (default: the profile's time); blocks are cut",
-    )
-    add(
-        "--no-budget",
-        action="store_true",
-        help="measure every block, even if a slow machine takes longer than the profile promises",
-    )
-    add(
-        "--results",
-        type=Path,
-        default=RESULTS,
-        metavar="DIR",
-        help="folder for campaigns (default: results)",
-    )
-    add(
-        "--resume",
-        type=Path,
-        metavar="CAMPAIGN",
-        help="continue this interrupted campaign, with the options it was started with",
-    )
+    value(add, "--deadline", seconds, "S", "stop a trial after S seconds")
+    words = "measure for about MIN minutes at most (default: the profile's time); blocks are cut"
+    value(add, "--budget", budget, "MIN", words)
+    words = "measure every block, even if a slow machine takes longer than the profile promises"
+    add("--no-budget", action="store_true", help=words)
+    value(add, "--results", Path, "DIR", "folder for campaigns", RESULTS, "results")
+    words = "continue this interrupted campaign, with the options it was started with"
+    value(add, "--resume", Path, "CAMPAIGN", words)
     add("--no-charts", action="store_true", help="only record, without charts and report")
 
 
@@ -155,9 +128,8 @@ def chosen(arguments: argparse.Namespace) -> Options:
 
 def measuring(parser: argparse.ArgumentParser, profile: str = "quick") -> None:
     campaign(parser.add_argument, profile)
-    parser.add_argument(
-        "--only", type=names, metavar="W,P", help="only these workloads or points of any profile"
-    )
+    words = "only these workloads or points of any profile"
+    value(parser.add_argument, "--only", names, "W,P", words)
     add_verbose(parser)
     add_json(parser)
 
@@ -182,7 +154,7 @@ def add_campaign(parser: argparse.ArgumentParser, *, usual: bool = True) -> None
 
 
 def value(
-    parser: argparse.ArgumentParser,
+    add: Callable[..., Any],
     flag: str,
     read: Callable[[str], Any],
     metavar: str,
@@ -190,21 +162,21 @@ def value(
     default: object = None,
     shown: str = "",
 ) -> None:
-    """Declare an option with a value. Its help ends with the default, or with how it is shown."""
+    """Declare an option with a value. Its help ends with the default, or with how it is shown.
+
+    ``add`` is as in :func:`campaign`.
+    """
     if default is not None:
         shown = shown or "%(default)s"
     help_ = f"{words} (default: {shown})" if shown else words
-    parser.add_argument(flag, type=read, default=default, metavar=metavar, help=help_)
+    add(flag, type=read, default=default, metavar=metavar, help=help_)
 
 
 def study(parser: argparse.ArgumentParser, name: str, repeats: int) -> None:
     """Declare what all studies share; ``name`` is that of the usual folder under results/."""
     folder, words = RESULTS / name, "folder of the record, its tables and charts"
-    value(parser, "--repeats", blocks, "N", "rounds: every program runs once in each", repeats)
-    value(parser, "--out", Path, "DIR", words, folder, f"results/{name}")
-    parser.add_argument(
-        "--resume", action="store_true", help="take what is missing in the last run"
-    )
-    parser.add_argument(
-        "--redraw", action="store_true", help="measure nothing, only read the record"
-    )
+    add = parser.add_argument
+    value(add, "--repeats", blocks, "N", "rounds: every program runs once in each", repeats)
+    value(add, "--out", Path, "DIR", words, folder, f"results/{name}")
+    add("--resume", action="store_true", help="take what is missing in the last run")
+    add("--redraw", action="store_true", help="measure nothing, only read the record")

@@ -20,6 +20,7 @@ from typing import Final
 from bench.conditions.condition import ASLEEP, TWIN
 from bench.conditions.flips import FLIPS
 from bench.errors import BenchError
+from bench.machine import cpu
 from bench.plan.participants import (
     BASE,
     FREE,
@@ -68,7 +69,6 @@ from bench.plan.workloads import (
     tls_c10k,
     tls_fetch,
     tls_handshake,
-    usable_processors,
     waiting,
     whole,
     with_long_switch,
@@ -103,7 +103,7 @@ def served_by() -> Participants:
 
     On two processors ``threads`` has one as a server: then it is what ``threads_one_processor`` is.
     """
-    same = (PINNED,) if usable_processors() <= 2 else ()
+    same = (PINNED,) if len(cpu.split_cores().usable) <= 2 else ()
     others = ("bare", "threads_pool", *REMEDIES[:2], *same)
     return Participants(5, 5, 5, only=tuple(name for name in SERVERS if name not in others))
 

@@ -12,7 +12,6 @@ same pages, so that digests can be compared.
 from __future__ import annotations
 
 import math
-import os
 import re
 from dataclasses import dataclass, replace
 from functools import cache
@@ -32,6 +31,7 @@ from bench.conditions.recorders import NULL, SLOTS, WINDOWS
 from bench.conditions.schedule import Scheduled
 from bench.conditions.ways import ENCRYPTED, HANDSHAKE, NEW, OVER_TLS, PLAIN, TICKETS
 from bench.conditions.work import WithWork
+from bench.machine import cpu
 from bench.plan.labels import Label
 from bench.plan.participants import (
     BASE,
@@ -197,11 +197,6 @@ class Point:
         return found | ({"rounds": self.rounds} if self.rounds else {})
 
 
-def tree(pages: int) -> str:
-    """A tree site of so many 2 KB pages."""
-    return f"tree:{pages}:{FANOUT}:{PAGE_BYTES}"
-
-
 def mean_delay_s(spec: str) -> float:
     kind, *numbers = spec.split(":")
     if kind == "none":
@@ -228,7 +223,7 @@ def closed_loop(
     return Point(
         workload=workload,
         setting=setting,
-        site=tree(pages),
+        site=f"tree:{pages}:{FANOUT}:{PAGE_BYTES}",
         delay=delay,
         slots=slots,
         who=who,
@@ -538,17 +533,12 @@ def processors(how: SpreadOver, pages: int, who: Participants, over: int | None 
     return replace(point, who=who, conditions=(spread,), sole=over is None)
 
 
-def usable_processors() -> int:
-    """How many this process may use, 0 where processes cannot be pinned."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
-
-
 def steps(usable: int | None = None) -> tuple[int, ...]:
     """Numbers of processors for the client between one and all but the server's: 1, 2, 4 …
 
     By default of those that this process may use; none where processes cannot be pinned.
     """
-    most = (usable_processors() if usable is None else usable) - 1
+    most = (len(cpu.split_cores().usable) if usable is None else usable) - 1
     return tuple(2**power for power in range(most.bit_length()) if 2**power < most)
 
 

@@ -114,9 +114,9 @@ class Campaign:
         other. What takes turns is recorded when all have ended, all or none: half a block could
         not be paired with the half that a resume adds.
         """
-        if point.ceiling and not self._has_ceiling(turns[0].block):
-            with start(point, bench.pinning) as server:
-                self._ceiling(bench, point, server, turns[0].block)
+        block_number = turns[0].block
+        if point.ceiling and all(known.block != block_number for known in self.earlier.ceilings):
+            self._ceiling(bench, point, block_number)
         with ExitStack() as stack:
             shared: Server | None = None
             for together in [turns] if point.interleaved else [[turn] for turn in turns]:
@@ -133,7 +133,7 @@ class Campaign:
                     if point.load is None and not point.interleaved:
                         shared = self._fit(shared, stack, bench, point)
                     names = ", ".join(str(turn.label) for turn in able.values())
-                    where = f"block {turns[0].block + 1}/{len(self.plan.blocks)} {point.id}"
+                    where = f"block {block_number + 1}/{len(self.plan.blocks)} {point.id}"
                     self._show(f"{where} {names}")
                     records, log = block.run(bench, point, able, shared)
                     found |= {record.trial: record for record in records}
@@ -162,17 +162,15 @@ class Campaign:
                 self._note("the warm-up server is gone; starting another")
                 bench.warmups[tls] = campaign.enter_context(warmup_server(bench.pinning, tls))
 
-    def _ceiling(self, bench: Bench, point: Point, server: Server, block: int) -> None:
-        self._show(f"{point.id}: the server's ceiling")
-        record = ceiling.measure(server, block, bench.pinning.client)
+    def _ceiling(self, bench: Bench, point: Point, number: int) -> None:
+        with start(point, bench.pinning) as server:
+            self._show(f"{point.id}: the server's ceiling")
+            record = ceiling.measure(server, number, bench.pinning.client)
         if record.reason is not None and not self.earlier.ceilings:
             self._note(record.reason)
         self.store.append(record)
         self.earlier.ceilings.append(record)
         self._learn_ceiling(bench)
-
-    def _has_ceiling(self, block: int) -> bool:
-        return any(record.block == block for record in self.earlier.ceilings)
 
     def _learn_ceiling(self, bench: Bench) -> None:
         """Judge limiters by the median of the ceilings measured so far."""

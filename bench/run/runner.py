@@ -157,8 +157,10 @@ def resumed(
     log: Log, pythons: Sequence[FoundInterpreter], console: Console
 ) -> tuple[Records, Plan, list[Backend], Sequence[FoundInterpreter]]:
     """What an earlier campaign measures, and what it needs for that, found again."""
-    earlier = reopen(log.path)
+    earlier = store.load(log.path)
     record = earlier.campaign
+    if earlier.end is not None and earlier.end.complete:
+        raise PlanError(f"campaign {record.campaign} is complete; nothing to resume")
     names = list(dict.fromkeys(Label.parse(name).name for name in record.backends))
     if record.interpreters:
         pythons = interpreters.again(record.interpreters, pythons or interpreters.find()[0])
@@ -197,13 +199,6 @@ def sharing(known: Iterable[Backend]) -> set[str]:
     """The backends that have to share the server's processor on this machine."""
     shared = cpu.split_cores().unpinned().shared
     return {backend.name for backend in known if backend.several_threads and shared}
-
-
-def reopen(folder: Path) -> Records:
-    records = store.load(folder)
-    if records.end is not None and records.end.complete:
-        raise PlanError(f"campaign {records.campaign.campaign} is complete; nothing to resume")
-    return records
 
 
 def note_resumption(opened: Log, earlier: Records, console: Console) -> None:

@@ -35,11 +35,11 @@ from bench.schema import (
     Memory,
     MemoryParts,
     Rung,
-    Status,
     TrialRecord,
 )
 from bench.store import Records, sort_out
 from bench.text import KIB
+from tests.bench.altered import altered
 
 CHARTED = ("throughput", "waiting", "c10k", "real", "openloop", "cost")
 """The workloads of an early campaign, without a ladder."""
@@ -56,6 +56,19 @@ SIZES: dict[str, tuple[str, ...]] = {
     "fairness": ("200",),
 }
 """Workload -> what follows it in the names of its points."""
+
+
+UNMEASURED = (
+    "reason",
+    "elapsed_s",
+    "pages",
+    "bytes",
+    "pages_per_s",
+    "cpu",
+    "service_time",
+    "ledger",
+)
+"""Fields of a trial that each kind of trial fills, or leaves empty."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +137,19 @@ def environment(**changes: Any) -> Environment:
     return Environment(**(values | changes))
 
 
+def parity(slots: int, requests: int, most: int) -> Ledger:
+    """What the server saw of slots that each kept a connection, which had so many at most."""
+    return Ledger(
+        requests=requests,
+        distinct=requests,
+        repeated=0,
+        connections_opened=slots,
+        peak_connections=slots,
+        peak_in_flight=slots,
+        requests_per_connection_max=most,
+    )
+
+
 class _Maker:
     """Makes the trials of one campaign: its seed, running number and noise."""
 
@@ -175,21 +201,13 @@ class _Maker:
             "family": model.family,
             "rung": model.rung,
             "status": "ok",
-            "reason": None,
             "started": f"2026-11-21T05:{(self.number // 60) % 60:02d}:{self.number % 60:02d}Z",
             "trial_s": 1.3,
-            "elapsed_s": None,
-            "pages": None,
-            "bytes": None,
-            "pages_per_s": None,
             "statuses": {"200": 2000},
             "errors": {},
             "redirects": 40,
             "digest": "d" * 64,
             "digest_expected": "d" * 64,
-            "cpu": None,
-            "service_time": None,
-            "ledger": None,
             "mechanism": {"threads_peak": 1, "loop": "epoll"},
             "kernel": {"ListenOverflows": 0},
             "host": HostNoise(
@@ -202,7 +220,7 @@ class _Maker:
             "pinning": {"client": [0], "server": [1]},
             "seeds": {"site": 1},
         }
-        return TrialRecord(**(values | more))
+        return TrialRecord(**(dict.fromkeys(UNMEASURED) | values | more))
 
     def closed(self, block: int, position: int, label: str, point: str) -> TrialRecord:
         workload, _, size = point.rpartition("-")
@@ -251,15 +269,7 @@ class _Maker:
                 server_system_s=elapsed * 0.2,
             ),
             service_time=stats.encode_latency(times),
-            ledger=Ledger(
-                requests=int(pages * 1.05),
-                distinct=int(pages * 1.05),
-                repeated=0,
-                connections_opened=slots,
-                peak_connections=slots,
-                peak_in_flight=slots,
-                requests_per_connection_max=int(pages * 1.2 / slots) + 1,
-            ),
+            ledger=parity(slots, int(pages * 1.05), int(pages * 1.2 / slots) + 1),
             limiter=limiter,
         )
 
@@ -298,16 +308,15 @@ class _Maker:
             memory=Memory(
                 connections=count,
                 before=empty,
-                held=MemoryParts(
+                held=altered(
+                    empty,
                     user_bytes=fixed + user,
                     rss_bytes=fixed * 2 + user,
                     page_table_bytes=120 * KIB + tables,
                     kernel_stack_bytes=16 * KIB + stack,
                     kernel_socket_bytes=socket,
-                    send_buffer_bytes=0,
                     kernel_other_bytes=other,
                     server_socket_bytes=server,
-                    threads=1,
                     descriptors=9 + count,
                 ),
                 machine_drop_bytes=int(
@@ -315,15 +324,7 @@ class _Maker:
                 ),
                 sources={"user": "smaps_rollup Pss_Anon", "kernel_socket": "slabinfo"},
             ),
-            ledger=Ledger(
-                requests=count,
-                distinct=count,
-                repeated=0,
-                connections_opened=count,
-                peak_connections=count,
-                peak_in_flight=count,
-                requests_per_connection_max=1,
-            ),
+            ledger=parity(count, count, 1),
             limiter="schedule",
         )
 
@@ -433,6 +434,7 @@ def campaign(
         )
     ]
     trials: list[TrialRecord] = []
+    sized = {"c10k": make.held, "openloop": make.open_loop, "fairness": make.fair}
     for block in range(blocks):
         shared = float(math.exp(make.rng.normal(0, drift)))
         records.append(
@@ -455,26 +457,20 @@ def campaign(
                 label = labels[which]
                 if workload in ("cost", "fairness") and "#" in label:
                     continue
-                if workload == "c10k":
-                    trial = make.held(block, position, label, int(size))
-                elif workload == "openloop":
-                    trial = make.open_loop(block, position, label, int(size))
-                elif workload == "cost":
-                    trial = make.cost(block, position, label, size)
-                elif workload == "fairness":
-                    trial = make.fair(block, position, label, int(size))
+                place = (block, position, label)
+                if workload == "cost":
+                    trial = make.cost(*place, size)
+                elif workload in sized:
+                    trial = sized[workload](*place, int(size))
                 else:
-                    trial = make.closed(block, position, label, point)
+                    trial = make.closed(*place, point)
                     if trial.pages_per_s:
                         trial = trial.model_copy(update={"pages_per_s": trial.pages_per_s * shared})
                 records.append(trial)
                 trials.append(trial)
     for trial in trials[1 : 1 + 7 * voids : 7]:
         where = records.index(trial)
-        status: Status = "void"
-        records[where] = trial.model_copy(
-            update={"status": status, "reason": "digest differs from the site's"}
-        )
+        records[where] = altered(trial, status="void", reason="digest differs from the site's")
     if ended:
         records.append(
             EndRecord(
@@ -517,34 +513,24 @@ def across(**changes: Any) -> list[AnyRecord]:
 def _moved(record: AnyRecord) -> AnyRecord:
     """The record adapted to its interpreter, with one point for each workload."""
     if isinstance(record, CampaignRecord):
-        return record.model_copy(
-            update={
-                "interpreters": [
-                    Interpreter(name=name, build=build) for name, (build, _) in INTERPRETERS.items()
-                ],
-                "interpreters_missing": {"3.14t": "not found"},
-                "points": list(AT_POINTS),
-            }
-        )
+        builds = [Interpreter(name=x, build=build) for x, (build, _) in INTERPRETERS.items()]
+        missing = {"3.14t": "not found"}
+        points = list(AT_POINTS)
+        return altered(record, interpreters=builds, interpreters_missing=missing, points=points)
     if not isinstance(record, TrialRecord):
         return record
     name = Label.parse(record.backend).interpreter
     factor = INTERPRETERS[name][1]
     lock = {"gil": "disabled" if name.endswith("t") else "enabled"}
     jit = {"jit": "disabled"} if name == "3.14.1" else {}
-    update: dict[str, Any] = {"mechanism": {**lock, **jit, "parser": "python"}}
+    values: dict[str, Any] = {"mechanism": {**lock, **jit, "parser": "python"}}
     if record.cpu is not None:
-        user, system = record.cpu.client_user_s * factor, record.cpu.client_system_s * factor
-        update["cpu"] = record.cpu.model_copy(
-            update={"client_user_s": user, "client_system_s": system}
-        )
+        values["cpu__client_user_s"] = record.cpu.client_user_s * factor
+        values["cpu__client_system_s"] = record.cpu.client_system_s * factor
     if record.memory is not None:
         before, held = record.memory.before.user_bytes or 0, record.memory.held.user_bytes or 0
-        grown = record.memory.held.model_copy(
-            update={"user_bytes": before + int((held - before) * factor)}
-        )
-        update["memory"] = record.memory.model_copy(update={"held": grown})
-    return record.model_copy(update=update)
+        values["memory__held__user_bytes"] = before + int((held - before) * factor)
+    return altered(record, **values)
 
 
 def extended(

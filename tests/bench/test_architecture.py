@@ -209,3 +209,20 @@ def test_a_class_name_exists_once_in_bench() -> None:
     trees = [ast.parse(file.read_text()) for file in (ROOT / "bench").rglob("*.py")]
     counts = Counter(name for tree in trees for name in types(tree))
     assert [name for name, count in counts.items() if count > 1] == []
+
+
+def said_by(file: Path) -> list[str]:
+    """The texts of a program that are no docstrings, or all of a template."""
+    if file.suffix != ".py":
+        return [file.read_text(encoding="utf-8")]
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    constants = (n for n in ast.walk(tree) if isinstance(n, ast.Constant) and id(n) not in docs)
+    return [node.value for node in constants if isinstance(node.value, str)]
+
+
+def test_no_sentence_has_a_level_of_its_own() -> None:
+    """That of every interval is one constant, in sentences as in calculations."""
+    files = [*(ROOT / "bench").rglob("*.py"), *(ROOT / "bench").rglob("templates/*")]
+    assert len(files) > 100
+    assert not [file for file in files for text in said_by(file) if "95 %" in text]

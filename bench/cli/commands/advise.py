@@ -49,7 +49,7 @@ AMOUNT: Final = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([a-zµμ%]*)", re.IGNORECA
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    value = partial(options.value, parser)
+    value = partial(options.value, parser.add_argument)
     value("--connections", count, "N", "connections held open at once", DEFAULT.connections)
     value("--rate", rate, "N", "pages per second", shown="as many as one process can do")
     value("--delay", duration, "TIME", "from a request to its answer", DEFAULT.delay_s, "100ms")

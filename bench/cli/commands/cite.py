@@ -31,11 +31,8 @@ class UnknownFindingError(BenchError):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_campaign(parser)
-    parser.add_argument(
-        "--finding",
-        metavar="NAME",
-        help=f"quote this finding; {LIST} names all of them, {ALL} prints them in full",
-    )
+    words = f"quote this finding; {LIST} names all of them, {ALL} prints them in full"
+    parser.add_argument("--finding", metavar="NAME", help=words)
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
@@ -60,12 +57,10 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     if wanted == LIST:
         print("\n".join(found))
         return DONE
-    name = next(
-        (name for name in found if name.replace("_", "-") == wanted.replace("_", "-")), None
-    )
-    if name is None:
+    named = {name.replace("_", "-"): quoted for name, quoted in found.items()}
+    if (quoted := named.get(wanted.replace("_", "-"))) is None:
         raise UnknownFindingError(
             f"campaign {campaign.campaign} has no finding {wanted!r}; it has {', '.join(found)}"
         )
-    print(printable(cite.quotation(found[name], campaign)))
+    print(printable(cite.quotation(quoted, campaign)))
     return DONE

@@ -14,6 +14,7 @@ one slide per page. Nothing is measured.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -29,18 +30,11 @@ NAME = "talk.html"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_campaign(parser)
-    parser.add_argument(
-        "--fleet", type=Path, metavar="FLEET", help="the folder of a fleet, for one slide"
-    )
-    parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="where to write talk.html (default: the campaign's)"
-    )
-    parser.add_argument(
-        "--page",
-        type=Path,
-        metavar="FILE",
-        help="write the talk as Markdown to this file; without --out, no talk.html",
-    )
+    value = partial(options.value, parser.add_argument)
+    value("--fleet", Path, "FLEET", "the folder of a fleet, for one slide")
+    value("--out", Path, "DIR", "where to write talk.html", shown="the campaign's")
+    words = "write the talk as Markdown to this file; without --out, no talk.html"
+    value("--page", Path, "FILE", words)
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:

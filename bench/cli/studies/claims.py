@@ -34,13 +34,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="folders under results/ (default: reference, and interpreters if it exists)",
     )
     parser.add_argument("--measure", action="store_true", help="run the experiments first")
-    value(parser, "--only", names, "A,B", "with --measure: only these")
+    value(parser.add_argument, "--only", names, "A,B", "with --measure: only these")
     words = "with --measure: run each experiment at most N times"
-    value(parser, "--repeats", blocks, "N", words, shown=str(measure.REPEATS))
+    value(parser.add_argument, "--repeats", blocks, "N", words, shown=str(measure.REPEATS))
     parser.add_argument(
         "--resume", action="store_true", help="with --measure: take what is missing in the last run"
     )
-    value(parser, "--out", Path, "FILE", "default: claims.md beside the first campaign")
+    value(
+        parser.add_argument, "--out", Path, "FILE", "default: claims.md beside the first campaign"
+    )
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:

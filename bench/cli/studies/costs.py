@@ -35,7 +35,7 @@ from bench.study.record import StudyError
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.study(parser, "costs", repeats=3)
     parser.set_defaults(out=None)
-    value, everyone = partial(options.value, parser), ",".join(report.CHOSEN)
+    value, everyone = partial(options.value, parser.add_argument), ",".join(report.CHOSEN)
     value("--backends", options.names, "A,B", "only these, or all", report.CHOSEN, everyone)
     parser.add_argument("--workload", choices=COUNTED, help="only this one")
     value("--count", options.names, "A,B", f"only these: {', '.join(instruments.NAMES)}")

@@ -46,7 +46,7 @@ def counts(text: str) -> list[int]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.study(parser, "fleet", repeats=1)
-    value = partial(options.value, parser)
+    value = partial(options.value, parser.add_argument)
     words = "how many to hold, each in a trial of its own"
     value("--connections", counts, "N,M", words, [100_000], "100000")
     words = f"such as {','.join(MODELS)}"

@@ -25,7 +25,7 @@ from bench.study.record import StudyError
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.study(parser, "micro", repeats=3)
     words = f"measure only these: {', '.join(PARTS)}"
-    options.value(parser, "--only", options.names, "A,B", words)
+    options.value(parser.add_argument, "--only", options.names, "A,B", words)
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:

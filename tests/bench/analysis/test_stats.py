@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -17,7 +18,7 @@ from scipy import stats as sps
 from bench.analysis import stats
 from bench.questions import trust
 from bench.report import summary
-from bench.schema import AnyRecord, TrialRecord
+from bench.schema import TrialRecord
 from bench.show import cells
 from bench.store import Records
 from tests.bench import synthetic
@@ -30,11 +31,6 @@ from tests.bench.turned import in_turns
 def made(**kwargs: Any) -> Records:
     """A campaign, made once per set of arguments."""
     return synthetic.gathered(synthetic.campaign(**kwargs))
-
-
-def changed(records: Records, change: Callable[[TrialRecord], TrialRecord]) -> Records:
-    """The same campaign with every trial changed."""
-    return replace(records, trials=[change(trial) for trial in records.trials])
 
 
 def blocks_of(values: list[float]) -> dict[int, float]:
@@ -115,21 +111,43 @@ def test_ratio_ignores_the_order_of_blocks_and_the_scale(
     assert one.high == pytest.approx(two.high)
 
 
-def test_a_slow_block_does_not_matter_when_both_met_it() -> None:
-    drift = [1.0, 0.5, 1.2, 0.9, 2.0, 1.0]
-    base = blocks_of(drift)
-    other = blocks_of([1.1 * x * (1 + 0.001 * i) for i, x in enumerate(drift)])
-    result = stats.ratio(base, other)
-    assert result.verdict == "faster"
-    assert sure(result.low) > 1.09
+DRIFT = [1.0, 0.5, 1.2, 0.9, 2.0, 1.0]
+NEARLY = [10.3, 10.31, 10.29, 10.3, 10.32]
+HALF = [0.5, 0.51, 0.49, 0.5, 0.52, 0.5]
+AROUND = [100.0 + (-1) ** block for block in range(8)]
+CPU, MEMORY = {"metric": stats.CPU_PER_1000}, {"metric": stats.USER_PER_CONNECTION}
 
 
-def test_the_reason_claims_a_noise_floor_only_where_there_is_one() -> None:
-    """It said "exceeds the noise floor" of numbers that have no A/A pair."""
-    sides = blocks_of([10.0] * 5), blocks_of([10.3, 10.31, 10.29, 10.3, 10.32])
-    assert "no A/A pair" in stats.ratio(*sides).reason
-    assert "exceeds the noise floor" in stats.ratio(*sides, floor=0.01).reason
-    assert stats.ratio(*sides, floor=0.05).verdict == stats.UNDECIDED
+@pytest.mark.parametrize(
+    ("base", "other", "how", "verdict", "reason"),
+    [
+        # A slow block does not matter when both met it.
+        (DRIFT, [1.1 * x * (1 + 0.001 * i) for i, x in enumerate(DRIFT)], {}, "faster", ""),
+        # It said "exceeds the noise floor" of numbers that have no A/A pair.
+        ([10.0] * 5, NEARLY, {}, "faster", "no A/A pair"),
+        ([10.0] * 5, NEARLY, {"floor": 0.01}, "faster", "exceeds the noise floor"),
+        ([10.0] * 5, NEARLY, {"floor": 0.05}, "undecided", "noise floor"),
+        ([1.0] * 6, HALF, CPU, "less CPU", ""),
+        ([1.0] * 6, HALF, MEMORY, "less memory", ""),
+        ([100.0] * 8, AROUND, {}, "equivalent", "within ±2 %"),
+        # The machine cannot tell what its own A/A pairs differ by.
+        ([100.0] * 8, AROUND, {"floor": math.log(1.04)}, "equivalent", "within ±5 %"),
+        ([100.0] * 8, AROUND, {"floor": math.log(1.08)}, "undecided", ""),
+        ([100.0] * 8, [100.0 + 12 * (-1) ** block for block in range(8)], {}, "undecided", ""),
+        # A mean log ratio of 1e-17 was "faster", and "undecided" once it was corrected.
+        ([0.1 * 3 + b for b in range(6)], [0.3 + b for b in range(6)], {}, "equivalent", ""),
+    ],
+)
+def test_a_verdict_needs_an_interval_beyond_1_and_the_floor(
+    base: list[float], other: list[float], how: dict[str, Any], verdict: str, reason: str
+) -> None:
+    found = stats.ratio(blocks_of(base), blocks_of(other), **how)
+    assert found.verdict == verdict
+    assert reason in found.reason
+    margin = re.search(r"within ±(\d) %", reason)
+    assert not margin or found.margin == int(margin[1]) / 100
+    assert (found.margin is None) == (verdict != "equivalent")
+    assert verdict != "undecided" or "floor" in how or sure(found.smallest) > 0.05
 
 
 @pytest.mark.parametrize(
@@ -164,36 +182,6 @@ def test_blocks_without_a_partner_are_left_out() -> None:
     assert stats.ratio({0: 1.0}, {1: 1.0}).value is None
 
 
-def test_a_difference_within_the_noise_floor_is_not_shown() -> None:
-    base = blocks_of([1.0] * 6)
-    other = blocks_of([1.02, 1.021, 1.019, 1.02, 1.022, 1.018])
-    assert stats.ratio(base, other).verdict == "faster"
-    result = stats.ratio(base, other, floor=math.log(1.05))
-    assert result.verdict == "undecided"
-    assert "noise floor" in result.reason
-
-
-def test_words_follow_the_metric() -> None:
-    base = blocks_of([1.0] * 6)
-    other = blocks_of([0.5, 0.51, 0.49, 0.5, 0.52, 0.5])
-    assert stats.ratio(base, other, metric=stats.CPU_PER_1000).verdict == "less CPU"
-    assert stats.ratio(base, other, metric=stats.USER_PER_CONNECTION).verdict == "less memory"
-
-
-def test_equivalence_needs_the_whole_interval_and_the_floor_within_the_margin() -> None:
-    base = dict.fromkeys(range(8), 100.0)
-    near = {block: 100.0 + (-1) ** block for block in range(8)}
-    same = stats.ratio(base, near)
-    assert (same.verdict, same.margin) == ("equivalent", 0.02)
-    # The machine cannot tell what its own A/A pairs differ by.
-    assert stats.ratio(base, near, floor=math.log(1.04)).margin == 0.05
-    noisy = stats.ratio(base, near, floor=math.log(1.08))
-    assert (noisy.verdict, noisy.margin) == ("undecided", None)
-    wide = stats.ratio(base, {block: 100.0 + 12 * (-1) ** block for block in range(8)})
-    assert wide.verdict == "undecided"
-    assert sure(wide.smallest) > 0.05
-
-
 def test_what_the_correction_withdraws_is_undecided() -> None:
     rng = np.random.default_rng(2)
     weak = {block: math.exp(0.05 + 0.03 * x) for block, x in enumerate((-1.3, -1, 0.5, 0.8, 1))}
@@ -221,13 +209,6 @@ def test_a_small_difference_that_is_withdrawn_is_equivalent() -> None:
     found = stats.corrected(family)[0].ratio
     assert (found.verdict, found.margin) == ("equivalent", 0.02)
     assert "correcting for 51" in found.reason
-
-
-def test_sides_that_agree_to_the_last_digit_are_equivalent() -> None:
-    """A mean log ratio of 1e-17 used to be "faster", and "undecided" once it was corrected."""
-    base = {block: 0.1 * 3 + block for block in range(6)}
-    other = {block: 0.3 + block for block in range(6)}
-    assert stats.ratio(base, other).verdict == "equivalent"
 
 
 # --- campaigns ---------------------------------------------------------------------------
@@ -396,15 +377,10 @@ def test_a_process_that_shrank_says_nothing_of_its_connections() -> None:
 
 
 def test_work_is_not_equal_when_one_backend_opens_more_connections() -> None:
-    def opening_more(trial: TrialRecord) -> TrialRecord:
-        if trial.ledger is None or trial.label != "threads":
-            return trial
-        ledger = trial.ledger.model_copy(update={"connections_opened": 999})
-        return trial.model_copy(update={"ledger": ledger})
-
-    records = made(samples=30, workloads=("throughput",))
-    assert not stats.equal_work(records).unequal
-    more = changed(records, opening_more)
+    lines = synthetic.campaign(samples=30, workloads=("throughput",))
+    assert not stats.equal_work(synthetic.gathered(lines)).unequal
+    opened = {"ledger__connections_opened": 999}
+    more = synthetic.gathered(where(lines, lambda t: t.label == "threads", **opened))
     found = stats.equal_work(more)
     assert {label for _, label in found.unequal} == {"threads"}
     assert "threads at throughput-100 opened 999 connections" in trust.said_of_equal_work(found)
@@ -485,19 +461,17 @@ def test_a_pair_is_compared_only_where_the_server_did_the_same_for_both(
 ) -> None:
     """Waking the server is part of each send: a fifth of a page of ``callbacks``."""
     us_of = {"threads": 60.0, "callbacks": 20.0, "async_await": 30.0}
-    lines: list[AnyRecord] = []
-    for line in synthetic.campaign(workloads=("throughput",), samples=30, noise=0.001):
-        if not isinstance(line, TrialRecord):
-            lines.append(line)
-        elif line.point == "throughput-100" and line.label in us_of:
-            polls = line.label != "threads"
-            us = us_of[line.label]
-            lines.append(in_turns(line.model_copy(update={"server_polls": polls}), us))
+    asleep = {"server_polls": False, "kind": "companion", "params__server": "asleep"}
+
+    def both(line: TrialRecord) -> Iterator[TrialRecord]:
+        if line.point == "throughput-100" and line.label in us_of:
+            polled = altered(line, server_polls=line.label != "threads")
+            yield in_turns(polled, us_of[line.label])
             if line.label == "callbacks" and companions:
-                asleep = {"server_polls": False, "kind": "companion"}
-                asleep |= {"params": line.params | {"server": "asleep"}}
-                lines.append(in_turns(line.model_copy(update=asleep), 24.0))
-    records = synthetic.gathered(lines)
+                yield in_turns(altered(line, **asleep), 24.0)
+
+    made = synthetic.campaign(workloads=("throughput",), samples=30, noise=0.001)
+    records = synthetic.gathered(replaced(made, both))
     there = synthetic.compared(records, stats.CPU_PER_1000, base="callbacks")
     found = {c.label: c.ratio.value for c in there}
     back = synthetic.compared(records, stats.CPU_PER_1000, base="threads")

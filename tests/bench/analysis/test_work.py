@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from bench.analysis import stats
 from bench.analysis.stats import OTHER_WORK, Comparison, Metric
@@ -11,25 +12,19 @@ from bench.schema import TrialRecord
 from bench.store import Records
 from crawlers.heap import KEEPS, ON_PURPOSE
 from tests.bench import synthetic
+from tests.bench.altered import where
 
 MAPPED = 2.2
 
 
 def faulting(faults: Callable[[TrialRecord], float], state: str = KEEPS) -> Records:
     """A campaign in which async_await's processes have another state of malloc."""
-    lines = [
-        line.model_copy(
-            update={
-                "page_faults": round(faults(line) * line.pages),
-                "mechanism": line.mechanism
-                | {"malloc": state if line.backend == "async_await" else KEEPS},
-            }
-        )
-        if isinstance(line, TrialRecord) and line.pages
-        else line
-        for line in synthetic.campaign(workloads=("throughput", "c10k"), noise=0.01)
-    ]
-    return synthetic.gathered(lines)
+    lines = synthetic.campaign(workloads=("throughput", "c10k"), noise=0.01, samples=20)
+    seen: dict[str, Any] = {
+        "page_faults": lambda t: round(faults(t) * t.pages),
+        "mechanism__malloc": lambda t: state if t.backend == "async_await" else KEEPS,
+    }
+    return synthetic.gathered(where(lines, lambda t: t.pages, **seen))
 
 
 def verdicts(records: Records, metric: Metric = stats.CPU_PER_1000) -> dict[str, Comparison]:

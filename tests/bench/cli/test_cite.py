@@ -9,10 +9,8 @@ import pytest
 from bench import store
 from bench.__main__ import main
 from bench.cli import DONE, USAGE, reference
-from bench.report import cite
-from bench.schema import CampaignRecord
 from tests.bench.cli.test_cli import save
-from tests.bench.synthetic import across, campaign
+from tests.bench.synthetic import campaign
 
 
 @pytest.fixture
@@ -39,7 +37,7 @@ def test_the_newest_campaign_is_read_or_else_the_reference(results: Path) -> Non
 def test_a_finding_is_quoted_with_interval_machine_and_interpreter(
     results: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    records = campaign(blocks=6, samples=30)
+    records = campaign(blocks=6, samples=30, workloads=("waiting", "c10k"))
     folder = str(save(results / "one", records))
     head = store.load(results / "one").campaign
     assert main(["cite", folder, "--finding", "memory"]) == DONE
@@ -59,14 +57,6 @@ def test_a_finding_is_quoted_with_interval_machine_and_interpreter(
     assert {"memory", "waiting"} <= {*names}
     assert main(["cite", folder, "--finding", "memroy"]) == USAGE
     assert f"no finding 'memroy'; it has {', '.join(names)}" in capsys.readouterr().err
-
-
-def test_a_finding_across_interpreters_names_them() -> None:
-    (head, *_) = across()
-    assert isinstance(head, CampaignRecord)
-    said = cite.quotation("**A change, 3.13.9 → 3.14.1**: 5 % less.", head)
-    assert said.startswith("A change, 3.13.9 → 3.14.1: 5 % less. (")
-    assert "CPython 3.11.7, 3.12.1" in said
 
 
 def test_without_any_campaign_the_carried_answers_are_read(

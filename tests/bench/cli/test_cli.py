@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -31,7 +31,8 @@ from tools import rebuild
 DONE, FAILED, USAGE = 0, 1, 2
 
 
-def save(folder: Path, records: list[AnyRecord]) -> Path:
+def save(folder: Path, records: Iterable[AnyRecord]) -> Path:
+    """Write the records of a campaign to a new folder."""
     folder.mkdir()
     lines = [record.model_dump_json() for record in records]
     (folder / store.FILE_NAME).write_text("\n".join(lines) + "\n")

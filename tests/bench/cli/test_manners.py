@@ -19,6 +19,7 @@ from bench.__main__ import main
 from bench.cli import options
 from bench.launch import ROOT
 from bench.run.trial import Trial
+from tests.bench.cli.test_cli import save
 from tests.bench.synthetic import campaign
 from tests.programs import python
 
@@ -39,10 +40,8 @@ def bench(*arguments: str, shell: str = "", cwd: Path = ROOT) -> subprocess.Comp
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a made-up campaign."""
-    folder = tmp_path_factory.mktemp("campaign")
-    lines = [record.model_dump_json() for record in campaign(samples=10, workloads=["throughput"])]
-    (folder / store.FILE_NAME).write_text("\n".join(lines) + "\n")
-    return folder
+    folder = tmp_path_factory.mktemp("campaign") / "made"
+    return save(folder, campaign(samples=10, workloads=["throughput"]))
 
 
 slow = partial(pytest.param, marks=pytest.mark.slow)

@@ -199,7 +199,7 @@ MEMORY: Cases = {
         "kernel_socket_bytes", None, reasons={"kernel_socket_bytes": "needs root"}
     ),
     "a user sees user memory everywhere": lambda: for_users(held()),
-    "no ratio to a connection that takes nothing": lambda: of_nothing(held()),
+    "no ratio to callbacks, which take nothing": lambda: of_nothing(held()),
     "the same at one number of connections": lambda: of_nothing(
         kept(held(), lambda t: t.point.endswith("-10000"))
     ),
@@ -211,6 +211,9 @@ MEMORY: Cases = {
         held(), lambda t: t.workload == "tls-c10k" and t.kind == "trial"
     ),
     "no TLS": lambda: kept(held(), lambda t: t.workload == "c10k"),
+    "intervals of models overlap": lambda: usual(
+        campaign, workloads=("c10k",), effects=False, noise=1.0, samples=20
+    ),
 }
 
 # --- the cost of a page ------------------------------------------------------------------
@@ -308,7 +311,7 @@ def shared_with_the_server() -> Lines:
 PAGE: Cases = {
     "threads are a whole stack": lambda: usual(split, stack="threads"),
     # A rest below 0 was drawn as 0, so a bar of 23.6 µs stood for 21.2 that were measured.
-    "a model that cannot be separated": with_slow_sockets,
+    "the model of callbacks cannot be separated": with_slow_sockets,
     # Its title named threads, which it does not draw.
     "the server of threads slept": shared_with_the_server,
     "aiohttp is a whole stack": lambda: usual(split, base="callbacks", stack="aiohttp"),
@@ -582,7 +585,9 @@ VARIANTS: Cases = {
         varied(), lambda t: t.point != "c10k-10000" or t.label in MODELS[:2]
     ),
     "over TLS, too, which is not memory of the variant": also_over_tls,
-    "callbacks were not measured": lambda: kept(varied(), lambda t: t.label != "callbacks"),
+    "generators without callbacks, their baseline": lambda: kept(
+        varied(), lambda t: t.label != "callbacks"
+    ),
     "no ladder": lambda: varied(ladder=()),
     "no trials": lambda: kept(varied(), lambda t: False),
 }

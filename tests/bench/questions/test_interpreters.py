@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from functools import lru_cache
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from bench.analysis import stats, wording
 from bench.analysis.analysis import Analysis
@@ -123,20 +121,3 @@ def test_what_trials_read_when_they_ended_is_shown() -> None:
     assert set(lines) <= set(Releases(made().records).lines)
     assert dict(environment(made().records))["Lock and JIT"] == " ".join(lines)
     assert "Lock and JIT" not in dict(environment(with_interpreters([])))
-
-
-def test_the_summary_compares_no_two_builds() -> None:
-    text = summary.to_markdown(made())
-    assert "## Across interpreters" in text
-    assert "## Throughput" not in text
-    assert "Not measured: CPython 3.14t: not found" in text
-    rows = [line for line in text.splitlines() if line.startswith("| callbacks |")]
-    assert len(rows) == 5
-
-
-def test_the_terminal_shows_the_same_rows() -> None:
-    console = Console(width=140, record=True, file=io.StringIO())
-    summary.show(made(), console)
-    text = console.export_text()
-    assert text.count("async_await") >= 5
-    assert "PGO and LTO unknown" in text

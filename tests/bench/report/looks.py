@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -21,7 +20,7 @@ SMALLEST = 20.0
 """Pixels of text on a slide of 1920: nobody in a room can read less."""
 
 
-def draw_in_every_look(analysis: Analysis, folder: Path, *names: str) -> None:
+def draw_in_every_look(analysis: Analysis, *names: str) -> None:
     """Lay these charts of a campaign out."""
     told = story(analysis)
     for name in names:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench import store
 from bench.analysis import stats
 from bench.questions import analysis_of
 from bench.report import comparison
 from bench.report.comparison import INCOMPLETE, LOST, CompareError, MachineComparison
-from bench.schema import CampaignRecord, PointPlan, TrialRecord
+from bench.schema import PointPlan
 from bench.store import Records
-from tests.bench.synthetic import campaign, environment
+from tests.bench.altered import altered, where
+from tests.bench.synthetic import campaign, environment, gathered
 
 
 def records(
@@ -27,15 +26,10 @@ def records(
 ) -> Records:
     """A made-up campaign; ``scale`` makes a backend so many times as fast."""
     made = campaign(blocks=blocks, seed=seed, drift=0.0, noise=0.01, workloads=["throughput"])
-    changed = []
-    for record in made:
-        if isinstance(record, TrialRecord) and record.pages_per_s is not None:
-            factor = (scale or {}).get(record.backend, 1.0)
-            record = record.model_copy(update={"pages_per_s": record.pages_per_s * factor})
-        elif isinstance(record, CampaignRecord):
-            record = record.model_copy(update={"environment": environment(**around)})
-        changed.append(record)
-    return store.sort_out(changed, Path("made-up"))
+    factors = scale or {}
+    rates = {"pages_per_s": lambda t: t.pages_per_s * factors[t.backend]}
+    head, *lines = where(made, lambda t: t.backend in factors, **rates)
+    return gathered([altered(head, environment=environment(**around)), *lines])
 
 
 def compared(a: Records, b: Records, *, force: bool = False) -> MachineComparison:
@@ -75,17 +69,18 @@ def test_what_got_slower_is_worse_and_what_got_faster_is_better() -> None:
     assert found.failed
 
 
+RATES, FASTER = [100.0, 101, 99, 100, 100.5], [103.0, 104, 102, 103, 103.5]
+
+
 @pytest.mark.parametrize(
     ("metric", "a", "b", "floor", "verdict"),
     [
         (stats.CPU_PER_1000, [10.0] * 5, [12.0] * 5, 0.01, "worse"),
-        (stats.PAGES_PER_S, [100.0, 101, 99, 100, 100.5], [103.0, 104, 102, 103, 103.5], 0.0,
-         "better"),
-        (stats.PAGES_PER_S, [100.0, 101, 99, 100, 100.5], [103.0, 104, 102, 103, 103.5], 0.05,
-         "no difference shown"),
+        (stats.PAGES_PER_S, RATES, FASTER, 0.0, "better"),
+        (stats.PAGES_PER_S, RATES, FASTER, 0.05, "no difference shown"),
         (stats.PAGES_PER_S, [1.0, 1.1], [5.0, 5.1], 0.0, "too few blocks"),
     ],
-)  # fmt: skip
+)
 def test_a_verdict_needs_blocks_an_interval_and_the_floor(
     metric: stats.Metric, a: list[float], b: list[float], floor: float, verdict: str
 ) -> None:
@@ -183,10 +178,9 @@ def test_an_interrupted_campaign_fails_and_is_named() -> None:
 def test_a_backend_that_lost_all_its_trials_fails() -> None:
     """Its rows are not there to get worse."""
     whole = planned(records(), {})
+    mine = ("threads", "throughput-10")
     void = [
-        trial.model_copy(update={"status": "void"})
-        if (trial.label, trial.point) == ("threads", "throughput-10")
-        else trial
+        altered(trial, status="void") if (trial.label, trial.point) == mine else trial
         for trial in whole.trials
     ]
     found = compared(whole, replace(whole, trials=void))

@@ -18,6 +18,7 @@ from bench.cli import DONE
 from bench.plan.profiles import profile
 from bench.report import cite, export
 from bench.store import Records
+from tests.bench.cli.test_cli import save
 from tests.bench.synthetic import campaign
 
 
@@ -28,9 +29,7 @@ def records() -> Records:
 
 @pytest.fixture
 def file(records: Records, tmp_path: Path) -> Path:
-    path = tmp_path / store.FILE_NAME
-    path.write_text("".join(record.model_dump_json() + "\n" for record in records.all))
-    return path
+    return save(tmp_path / "made", records.all) / store.FILE_NAME
 
 
 def test_every_trial_is_a_row_with_the_same_columns(records: Records) -> None:

@@ -24,6 +24,7 @@ from bench.questions import analysis_of
 from bench.report import charts, cite, export, files, page, summary
 from bench.store import Records
 from tests.bench import committed
+from tests.bench.cli.test_cli import save
 from tests.bench.study.made import experiments as experimented
 from tests.bench.study.made import kept
 from tests.bench.synthetic import MODELS, analysed, campaign, rungs
@@ -36,7 +37,6 @@ HOSTILE = '</script><img src=x onerror=alert(1)>"&'
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The records of a small campaign, and all that is made from them but most of the charts."""
-    folder = tmp_path_factory.mktemp("campaign")
     records = campaign(
         samples=1100,
         workloads=("throughput", "c10k", "ladder", "regime", "fairness"),
@@ -44,8 +44,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         blocks=5,
         voids=1,
     )
+    folder = save(tmp_path_factory.mktemp("campaigns") / "made", records)
     file = folder / store.FILE_NAME
-    file.write_text("".join(line.model_dump_json() + "\n" for line in records))
     kept(experiments.STUDY, folder, *experimented({"awaiting.task_turns": [2.0]}))
     with pytest.MonkeyPatch.context() as patch:
         whole = charts.story

@@ -10,17 +10,14 @@ import pytest
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.costs.accounts import Counted, accounts
 from bench.questions import answers, churn
 from bench.show.measured import Measured
-from bench.study.record import Run
 from crawlers.catalogue import OURS
 from tests.bench import committed
 from tests.bench.costed import costed
-from tests.bench.costs.samples import run, sample
 from tests.bench.synthetic import MODELS, analysed, campaign, rungs
 from tools.cards import document
-from tools.cards.document import BY, Card, ahead, better, card, numbers
+from tools.cards.document import BY, ahead, better, numbers
 
 NAMES = (*MODELS, "trio", "asyncio_protocol")
 
@@ -40,32 +37,14 @@ def analysis() -> Analysis:
     )
 
 
-def made(analysis: Analysis, name: str, counted: Run[Counted] | None = None) -> Card:
-    return card(analysis, accounts(counted) if counted else [], OURS[name])
-
-
-def rows(found: Card, caption: str = "Numbers") -> dict[str, list[str]]:
-    """The rows of a table by their first cells."""
-    tables = [table for table in found.tables if table.caption == caption]
-    return {texts[0]: texts[1:] for table in tables for texts in table.texts}
-
-
-def test_the_numbers_are_those_of_the_records(analysis: Analysis) -> None:
-    point, shown, _ = rows(made(analysis, "callbacks"))["a crawl, pages/s"]
-    trials = [t for t in analysis.records.trials if (t.point, t.label) == (point, "callbacks")]
-    rates = sorted(t.pages_per_s for t in trials if t.pages_per_s)
-    assert shown.startswith(f"{(rates[2] + rates[3]) / 2:,.0f} ")
-    assert shown.endswith(f"[{rates[0]:,.0f}–{rates[-1]:,.0f}]")
-
-
-def test_the_base_is_not_compared_with_itself(analysis: Analysis) -> None:
-    assert "… to threads" not in rows(made(analysis, "threads"))
-    assert "… to threads" in rows(made(analysis, "trio"))
+def rows(analysis: Analysis, label: str) -> dict[str, list[str]]:
+    """The rows of its numbers by their first cells."""
+    return {texts[0]: texts[1:] for texts in numbers(analysis, label).texts}
 
 
 def test_every_question_has_its_rows_on_a_card() -> None:
     analysis = analysed(costed(churn.COLUMNS, backends=NAMES, blocks=5, workloads=("ladder",)))
-    found = rows(made(analysis, "callbacks"))
+    found = rows(analysis, "callbacks")
     opening = "to open and close a connection, processor time, µs"
     assert found[opening][:2] == ["churn", "10.8"]
     measured = [answer.measured for _, answer in answers(analysis)]
@@ -88,15 +67,6 @@ def test_a_card_of_the_reference_has_one_number_per_name(name: str) -> None:
         assert said.setdefault((head, what), shown) == shown
 
 
-def test_counted_costs_are_those_of_the_record(analysis: Analysis) -> None:
-    crawl, fetch = {"instructions": 350_000.0}, {"instructions": 240_000.0}
-    counted = run(sample(backend="trio", crawl=crawl, fetch=fetch))
-    assert rows(made(analysis, "trio", counted), "Exact costs (CPython 3.11.9)") == {
-        "instructions": ["350,000", "240,000"]
-    }
-    assert rows(made(analysis, "callbacks", counted), "Exact costs (CPython 3.11.9)") == {}
-
-
 def test_an_advantage_is_a_verdict_to_the_better(analysis: Analysis) -> None:
     assert "Compared with `threads`, more pages per second at" in " ".join(
         ahead(analysis, "callbacks")
@@ -108,29 +78,6 @@ def test_an_advantage_is_a_verdict_to_the_better(analysis: Analysis) -> None:
             if each.ratio.shown:
                 swapped = each.inverse.ratio
                 assert better(metric, swapped) != better(metric, each.ratio)
-
-
-def text_of(analysis: Analysis, found: Card) -> str:
-    return document.body(found, analysis.campaign, "0" * 64)
-
-
-def test_a_backend_that_was_not_measured_says_so(analysis: Analysis) -> None:
-    found = made(analysis, "gevent")
-    assert (found.tables, found.ahead) == ([], [])
-    text = text_of(analysis, found)
-    assert "\n## Limits\n\n- Not measured in this campaign.\n" in text
-    assert "## Numbers" not in text
-    assert "\nNot measured.\n" in text
-
-
-def test_limits_are_those_of_the_description(analysis: Analysis) -> None:
-    select = text_of(analysis, made(analysis, "callbacks_select"))
-    assert "- It holds at most 960 connections at once.\n" in select
-    described = replace(OURS["trio"], no_https="it cannot", cannot_see=frozenset({"tls", "old"}))
-    said = text_of(analysis, card(analysis, [], described))
-    assert "- No HTTPS: it cannot.\n" in said
-    assert "- Its library hides these errors of TLS: `old`, `tls`.\n" in said
-    assert "- Conformance: " in text_of(analysis, made(analysis, "aiohttp"))
 
 
 # --- in docs/cards ------------------------------------------------------------------------
@@ -148,7 +95,7 @@ def test_there_is_a_card_for_each_that_people_choose_and_a_table_of_all(
     for name in OURS:
         shown = f"[`{name}`]({name}.md)" if name in document.CHOSEN else f"`{name}`"
         assert f"| {shown} |" in overview
-    rate = rows(made(analysis, "trio"))["a crawl, pages/s"][1].partition(" ")[0]
+    rate = rows(analysis, "trio")["a crawl, pages/s"][1].partition(" ")[0]
     (line,) = (line for line in overview.splitlines() if line.startswith("| [`trio`]"))
     assert f"| {rate} |" in line
 

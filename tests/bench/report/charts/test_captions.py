@@ -65,13 +65,11 @@ def claimed(design: Design) -> set[int]:
 RECORDS = pytest.mark.parametrize(
     "made_of",
     [
-        lambda: analysed(made()),
         lambda: analysed(whole()),
-        lambda: analysed(made(blocks=1)),
         lambda: analysed(made(blocks=3, voids=6)),
         committed.analysis,
     ],
-    ids=["made", "whole", "one-block", "voids", "reference"],
+    ids=["whole", "voids", "reference"],
 )
 Made = Callable[[], Analysis]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 
 import pytest
 from matplotlib.collections import LineCollection
@@ -12,37 +12,45 @@ from matplotlib.collections import LineCollection
 from bench.analysis.analysis import Analysis
 from bench.launch import RESULTS
 from bench.questions import answers
-from bench.report.charts import Design, designed, placed, story
+from bench.report.charts import Design, designed, placed
 from bench.report.charts.look import Look, style
+from bench.schema import AnyRecord
 from bench.show.alt import labels_of
 from bench.show.figures import Bars, Figure, Lines, Stack
 from bench.show.rules import contradiction, names_in
 from bench.show.words import BY_SERVER, footer
 from tests.bench import committed
 from tests.bench.questions.campaigns import for_users
-from tests.bench.report.charts.campaigns import made, unequal, whole
+from tests.bench.report.charts.campaigns import designs_of, made, unequal
 from tests.bench.report.looks import crowded
 from tests.bench.synthetic import MODELS, analysed
 
 LATEST = f"headlines/{max(file.name for file in (RESULTS / 'headlines').iterdir())}"
+
+
+@lru_cache(maxsize=1)
+def of_a_user() -> tuple[AnyRecord, ...]:
+    return tuple(for_users(made()))
+
+
 CAMPAIGNS = pytest.mark.parametrize(
     "made_of",
     [
-        lambda: analysed(made()),
-        lambda: analysed(for_users(list(made()))),
+        lambda: analysed(of_a_user()),
         lambda: analysed(made(blocks=1)),
         lambda: analysed(unequal()),
         pytest.param(committed.analysis, marks=pytest.mark.slow),
         pytest.param(partial(committed.analysis, LATEST), marks=pytest.mark.slow),
     ],
-    ids=["models", "of-a-user", "one-trial", "whole", "reference", "headlines"],
+    ids=["of-a-user", "one-trial", "whole", "reference", "headlines"],
 )
 Made = Callable[[], Analysis]
 
 
+@lru_cache(maxsize=8)
 def figures(analysis: Analysis) -> list[Figure]:
     """Every figure that is drawn."""
-    drawn = story(analysis)
+    drawn = designs_of(analysis)
     found = [figure for _, answer in answers(analysis) for figure in answer.figures]
     return [figure for figure in found if figure.name in drawn]
 
@@ -56,7 +64,7 @@ def test_a_title_says_what_its_picture_shows(made_of: Made) -> None:
 
 @CAMPAIGNS
 def test_names_in_titles_are_names_on_axes(made_of: Made) -> None:
-    for name, design in story(made_of()).items():
+    for name, design in designs_of(made_of()).items():
         assert "async/await" not in design.headline.lower(), name
 
 
@@ -86,7 +94,7 @@ def test_a_note_names_nobody_who_is_not_there(made_of: Made) -> None:
 def test_no_text_is_clipped_or_lies_on_another(made_of: Made) -> None:
     analysis = made_of()
     print_ = footer(analysis)
-    crowds = [crowded(each, analysis.backends, print_) for each in story(analysis).values()]
+    crowds = [crowded(each, analysis.backends, print_) for each in designs_of(analysis).values()]
     assert [said for crowd in crowds for said in crowd] == []
 
 
@@ -95,9 +103,11 @@ def test_one_trial_looks_like_one_trial() -> None:
     assert found
     for figure in found:
         assert (BY_SERVER in designed(figure).notes) == figure.hollow
-    texts = [note for each in story(analysed(made(blocks=1))).values() for note in each.notes]
+    texts = [note for each in designs_of(analysed(made(blocks=1))).values() for note in each.notes]
     assert any("a single trial" in note for note in texts)
-    assert not any("a single trial" in n for d in story(analysed(made())).values() for n in d.notes)
+    assert not any(
+        "a single trial" in n for d in designs_of(analysed(made())).values() for n in d.notes
+    )
     assert names_in("Async/await and threads") == {"async/await", "threads"}
 
 
@@ -111,14 +121,14 @@ def strips(design: Design) -> list[int]:
 
 
 def test_behind_an_interval_are_as_many_ticks_as_blocks() -> None:
-    told = story(analysed(whole(blocks=5)))
+    told = designs_of(analysed(unequal()))
     drawn = {name: set(strips(told[name])) for name in ("glance", "cpu", "against", "memory")}
     # A line through many trials has no value of a block.
-    assert drawn == {"glance": {5}, "cpu": {5}, "against": {5}, "memory": set()}
+    assert drawn == {"glance": {6}, "cpu": {6}, "against": {6}, "memory": set()}
     assert any("tick" in note for note in told["glance"].notes)
 
 
 def test_a_single_trial_has_no_tick() -> None:
-    told = story(analysed(made(blocks=1)))
+    told = designs_of(analysed(made(blocks=1)))
     assert [name for name, design in told.items() if strips(design)] == []
     assert not any("tick" in note for design in told.values() for note in design.notes)

@@ -1,0 +1,128 @@
+"""What people read of made-up campaigns: summaries, the terminal, the end of a run, cards.
+
+A file under golden/ has each of them. REWRITE=1 writes it: read the difference.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import pytest
+from rich.console import Console
+
+from bench.analysis.analysis import Analysis
+from bench.costs.accounts import accounts
+from bench.questions import analysis_of
+from bench.report import campaigns, cite, ending, findings, summary
+from bench.report.campaigns import Groups
+from bench.schema import AnyRecord, ResumeRecord
+from crawlers.catalogue import OURS
+from tests.bench.altered import where
+from tests.bench.costs.samples import run, sample
+from tests.bench.questions.campaigns import kept
+from tests.bench.synthetic import MODELS, across, analysed, campaign, gathered, rungs
+from tools.cards import document
+
+GOLDEN: Final = Path(__file__).with_name("golden")
+BACKENDS = (*MODELS, "trio", "aiohttp")
+
+
+def few(**options: object) -> list[AnyRecord]:
+    """A campaign with some points of each kind."""
+    workloads = ("ladder", "throughput", "c10k", "openloop")
+    made = {"samples": 1100, "workloads": workloads, "rates": (5000, 30_000), "blocks": 5}
+    return campaign(backends=BACKENDS, ladder=rungs(BACKENDS), **made | options)  # type: ignore[arg-type]
+
+
+@cache
+def usual() -> Analysis:
+    return analysed(few(voids=2))
+
+
+@cache
+def of_releases() -> Analysis:
+    return analysed(across())
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is published of other campaigns stands beside no number."""
+    monkeypatch.setattr(campaigns, "published", lambda: Groups(groups=[]))
+
+
+def noisy() -> Analysis:
+    """Two blocks, resumed and never ended, on one processor."""
+    pinning = {"client": None, "reason": "one processor only"}
+    records = gathered(where(few(blocks=2, noise=0.3), bool, pinning=pinning))
+    resumed = ResumeRecord(resumed="2026-11-21T05:14:00Z", done=10)
+    return analysis_of(replace(records, resumes=[resumed], end=None))
+
+
+def voids() -> Analysis:
+    """No trial that counts."""
+    failed = {"status": "failed", "reason": "worker died | exit 1"}
+    lines = kept(few(blocks=1), lambda trial: trial.point in ("throughput-100", "c10k-100"))
+    return analysed(where(lines, bool, **failed))
+
+
+def shown(show: Callable[[Analysis, Console], None], analysis: Analysis) -> str:
+    """On a terminal of 100 columns."""
+    out = io.StringIO()
+    show(analysis, Console(file=out, width=100, color_system=None))
+    return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
+
+
+def ended(analysis: Analysis, console: Console) -> None:
+    ending.show(analysis, Path("results/20261121-051200-1a2b3c"), console)
+
+
+def card(name: str) -> str:
+    """From its numbers on; what its library recommends is typed."""
+    crawl, fetch = {"instructions": 350_000.0}, {"instructions": 240_000.0}
+    counted = accounts(run(sample(backend="trio", crawl=crawl, fetch=fetch)))
+    described = OURS[name]
+    if name == "trio":
+        described = replace(described, no_https="it cannot", cannot_see=frozenset({"tls", "old"}))
+    analysis = usual()
+    text = document.body(document.card(analysis, counted, described), analysis.campaign, "0" * 64)
+    lines = text[text.index("\n## ", text.index("recommends") + 20) :].splitlines()
+    return "".join(f"{line}\n" for line in lines if "Still to be said" not in line)
+
+
+def quoted(analysis: Analysis) -> str:
+    """Every finding, as ``cite`` gives it."""
+    found = findings.named(analysis).values()
+    return "".join(f"{cite.quotation(each, analysis.campaign)}\n" for each in found)
+
+
+CARDS = ("threads", "trio", "aiohttp", "gevent", "callbacks_select")
+DOCUMENTS: dict[str, Callable[[], str]] = {
+    "summary.txt": lambda: summary.to_markdown(usual()),
+    "interpreters.txt": lambda: summary.to_markdown(of_releases()),
+    "warnings.txt": lambda: "\n\n".join(summary.warnings(noisy())) + "\n",
+    "voids.txt": lambda: summary.to_markdown(voids()),
+    "terminal.txt": lambda: shown(summary.show, usual()),
+    "terminal-interpreters.txt": lambda: shown(summary.show, of_releases()),
+    "ending.txt": lambda: shown(ended, usual()),
+    "findings.txt": lambda: quoted(usual()),
+    "findings-interpreters.txt": lambda: quoted(of_releases()),
+    **{f"card-{name}.txt": lambda name=name: card(name) for name in CARDS},  # type: ignore[misc]
+}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_it_says_what_it_said(name: str) -> None:
+    said = DOCUMENTS[name]()
+    if "REWRITE" in os.environ:
+        (GOLDEN / name).write_text(said)
+    assert said == (GOLDEN / name).read_text()
+    for block in re.findall(r"(?:^\|.*\n)+", said, flags=re.M):
+        widths = {line.count(" | ") for line in block.strip().splitlines()}
+        assert len(widths) == 1, block  # every row has as many cells as its header
