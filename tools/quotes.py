@@ -151,7 +151,7 @@ def gallery(analysis: Analysis, charts: str, folder: Path) -> str:
     width = "100%" if len(shown) == 1 else "49%"
     return "\n".join(
         f'<a href="{address}"><img src="{address}" width="{width}" '
-        f'alt="{escape(f"Chart: {told[name].headline}")}"></a>'
+        f'alt="{escape(f"Chart: {told[name].heading}")}"></a>'
         for name in shown
         for address in [f"{charts}/{name}.svg"]
     )

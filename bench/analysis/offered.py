@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from bench.analysis import stats
-from bench.schema import TrialRecord
+from bench.schema import Latency, TrialRecord
 
 KEEPS_UP: Final = 0.99
 """Below this share of the offered rate a backend no longer keeps up.
@@ -20,6 +20,12 @@ ENOUGH: Final = 100 * stats.MIN_BEYOND
 
 HALF: Final = 0.5
 """A share of capacity at which a queue is short."""
+
+
+def tail_ms(time: Latency | None) -> float | None:
+    """The 99th percentile; None with too few samples for one."""
+    return time.p99_ms if time and time.count >= ENOUGH else None
+
 
 ByRate = Mapping[str, Mapping[float, Sequence[TrialRecord]]]
 """Label -> offered rate -> its trials."""
@@ -58,5 +64,5 @@ def shared_rate(data: ByRate, labels: Collection[str]) -> float | None:
 
 
 def _tells(trials: Sequence[TrialRecord], rate: float) -> bool:
-    times = [trial.response_time for trial in trials]
-    return keeps_up(trials, rate) and all(time and time.count >= ENOUGH for time in times)
+    enough = (tail_ms(trial.response_time) is not None for trial in trials)
+    return keeps_up(trials, rate) and all(enough)

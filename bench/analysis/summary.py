@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from bench.analysis import stats
+from bench.analysis.offered import tail_ms
 from bench.analysis.stats import Comparison, Ratio, Spread
 from bench.plan.participants import FREE
-from bench.schema import Latency, Limiter, TrialRecord
+from bench.schema import Limiter, TrialRecord
 from bench.store import Records
 from bench.text import listing, plural
 
@@ -85,9 +86,9 @@ def _row(records: Records, everything: Sequence[TrialRecord], ratio: Ratio | Non
         ratio=ratio,
         cpu_user_ms=stats.middle(user for user, _ in cpu),
         cpu_system_ms=stats.middle(system for _, system in cpu),
-        service_p99_ms=_p99(service),
+        service_p99_ms=stats.middle(map(tail_ms, service)),
         response_p50_ms=stats.middle(time.p50_ms for time in response),
-        response_p99_ms=_p99(response),
+        response_p99_ms=stats.middle(map(tail_ms, response)),
         offered_per_s=stats.middle(t.offered_per_s for t in trials),
         achieved_per_s=stats.spread(t.achieved_per_s for t in trials),
         late_starts=sum(late) if late else None,
@@ -95,10 +96,6 @@ def _row(records: Records, everything: Sequence[TrialRecord], ratio: Ratio | Non
         limiter=stats.limiter_of(trials),
         base=first.label == records.campaign.base,
     )
-
-
-def _p99(times: Iterable[Latency]) -> float | None:
-    return stats.middle(time.p99_ms for time in times if time.count >= 100 * stats.MIN_BEYOND)
 
 
 @dataclass(frozen=True, slots=True)

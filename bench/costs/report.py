@@ -17,7 +17,7 @@ from bench.machine import instruments
 from bench.machine.instruments import INSTRUCTIONS, SYSCALLS
 from bench.plan.participants import MAIN_VARIANTS
 from bench.plan.profiles import SERVING
-from bench.report.charts import Design, Skip
+from bench.report.charts import Skip
 from bench.show.figures import Bars, Figure, Panel, Unit
 from bench.show.table import MISSING, Column, Table, name
 from bench.study.record import Run
@@ -38,7 +38,7 @@ HEADS = {"fetch": "a fetched page: a list, no links", "crawl": "a crawled page: 
 INSTRUCTIONS_UNIT: Final = Unit("", number, number)
 
 
-def design(run: Run[Counted]) -> Design | Skip:
+def design(run: Run[Counted]) -> Figure | Skip:
     title = "Instructions that a page needs"
     made = accounts(run)
     rows: dict[str, dict[str, Spread]] = {workload: {} for workload in HEADS}
@@ -215,7 +215,7 @@ def excerpt(run: Run[Counted], chart_file: str | None = None) -> str:
     made = accounts(run)
     rows = [each for each in made if each.backend in CHOSEN]
     drawing = design(run)
-    picture = isinstance(drawing, Design) and f"![{drawing.headline}]({chart_file})\n\n"
+    picture = isinstance(drawing, Figure) and f"![{drawing.heading}]({chart_file})\n\n"
     seeds = f"{stamp(run)}: the median over {seed_words(made)}, and the range where there is one."
     shown = replace(report(run), tables=[costs_table(rows, name) for name in workloads(rows)])
     lines = [seeds, *untold(rows), "", shown.excerpt()]

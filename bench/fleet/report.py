@@ -8,7 +8,7 @@ from typing import Final
 
 from bench.analysis.stats import Spread, spread
 from bench.fleet.records import BUDGET, WHOLE, FleetTrial, Moment, faults, held, largest, told
-from bench.report.charts import Design, Skip
+from bench.report.charts import Skip
 from bench.show.figures import Axis, Figure, LinePoint, Lines, Plot
 from bench.show.table import Column, Row, Table, name
 from bench.study.record import Run
@@ -25,7 +25,7 @@ FLAT: Final = 0.1
 """A line that varies by less than a tenth counts as flat."""
 
 
-def ramp(run: Run[FleetTrial]) -> Design | Skip:
+def ramp(run: Run[FleetTrial]) -> Figure | Skip:
     """Connections and memory against time, of a trial per label that held the most."""
     title = "Connections and memory against time, up to the summit"
     watched = [trial for trial in held(run) if trial.opened_s and len(trial.samples) > 1]
@@ -77,7 +77,7 @@ def curve(trial: FleetTrial, value: Callable[[Moment], float | None]) -> list[Li
     return [LinePoint(at, Spread(y, y, y, count)) for at, y in points if y is not None]
 
 
-def memory(run: Run[FleetTrial]) -> Design | Skip:
+def memory(run: Run[FleetTrial]) -> Figure | Skip:
     """A connection's memory, one line per label, from the smallest fleet to the largest."""
     title = "Memory per connection against connections held"
     found: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))

@@ -16,7 +16,6 @@ from bench.analysis import stats
 from bench.machine import cpu, doctor, memory
 from bench.machine.doctor import Needs, available_bytes, mib
 from bench.machine.memory import Reader, Snapshot
-from bench.report.charts import Design
 from bench.schema import Record
 from bench.show.figures import Bars, Figure, Unit
 from bench.show.measured import US, Measure, Measured
@@ -224,7 +223,7 @@ def absent(reasons: Mapping[str, str]) -> Iterator[str]:
         )
 
 
-def designs(run: Run[TaskSample]) -> Iterator[Design]:
+def designs(run: Run[TaskSample]) -> Iterator[Figure]:
     """The chart, if there is something to draw."""
     found = measured(run)
     rows = {

@@ -11,9 +11,10 @@ beside that: a crawl that does not end there before its deadline is an answer, n
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
+from operator import itemgetter
 from statistics import median
 from typing import Final
 
@@ -50,87 +51,60 @@ def delay_ms(trial: TrialRecord) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class SlotsAndDelay:
-    """One label at one number of slots behind one delay, against async_await."""
-
-    label: str
-    slots: int
-    delay_ms: float
-    against: Comparison
-
-
-@dataclass(frozen=True, slots=True)
 class Crossing:
-    """Where a label falls below async_await behind one delay.
-
-    ``above`` is the largest number of slots at which it is not shown to be slower, ``below``
-    the smallest from which on it always is; None where there is none.
-    """
+    """Where a kind of threads falls below async_await behind one delay."""
 
     label: str
     delay_ms: float
-    above: int | None
-    below: int | None
-    most: int  # slots that were measured
+    cells: Sequence[tuple[int, Comparison]]  # pages per second against async_await, by slots
+
+    @property
+    def judged(self) -> Sequence[tuple[int, Comparison]]:
+        return [(slots, c) for slots, c in self.cells if c.ratio.low is not None]
+
+    @property
+    def most(self) -> int:
+        """The most slots that were judged."""
+        return self.judged[-1][0]
+
+    @property
+    def slower(self) -> Sequence[int]:
+        """From the right: all slots at which it is slower, up to the first at which it is not."""
+        return [n for n, _ in takewhile(lambda cell: slower(cell[1]), reversed(self.judged))]
+
+    @property
+    def below(self) -> int | None:
+        """The fewest slots from which on it always is slower."""
+        return self.slower[-1] if self.slower else None
+
+    @property
+    def above(self) -> int | None:
+        """The most slots at which it is not shown to be slower."""
+        fine = self.judged[: len(self.judged) - len(self.slower)]
+        return fine[-1][0] if fine else None
 
 
-@dataclass(frozen=True)
-class Crossover:
-    """All cells, and for each delay and kind of threads where they cross."""
-
-    cells: Sequence[SlotsAndDelay]
-    crossings: Sequence[Crossing]
-
-
-def measured(analysis: Analysis) -> Crossover | None:
-    """The cells of a campaign; None without a point of ``crossover``."""
+def measured(analysis: Analysis) -> list[Crossing]:
+    """By delay and kind of threads; none without a point of ``crossover``."""
     records = analysis.records
     if not stats.trials_of(records, NAME):
-        return None
+        return []
     sample = {t.point: t for t in stats.trials_of(records, *WORKLOADS, twins=False)}
     points = stats.points_of(records, *WORKLOADS)
     pairs = [(point, AGAINST, name) for point in points for name in SWITCHING]
-    cells = [
-        SlotsAndDelay(
-            found.label, int(stats.number_param(trial, "slots") or 0), delay_ms(trial), found
-        )
-        for found in stats.compare_pairs(records, pairs, RATE)
-        for trial in [sample[found.point]]
+    cells: dict[tuple[float, int], list[tuple[int, Comparison]]] = defaultdict(list)
+    for found in stats.compare_pairs(records, pairs, RATE):
+        trial = sample[found.point]
+        slots = int(stats.number_param(trial, "slots") or 0)
+        cells[delay_ms(trial), SWITCHING.index(found.label)].append((slots, found))
+    return [
+        Crossing(SWITCHING[place], delay, sorted(mine, key=itemgetter(0)))
+        for (delay, place), mine in sorted(cells.items(), key=itemgetter(0))
     ]
-    if not cells:
-        return None
-    cells.sort(key=lambda cell: (cell.delay_ms, cell.slots, SWITCHING.index(cell.label)))
-    found = (
-        crossing([c for c in cells if (c.label, c.delay_ms) == (name, delay)])
-        for delay in _delays(cells)
-        for name in SWITCHING
-    )
-    return Crossover(cells, [each for each in found if each])
 
 
 def slower(found: Comparison) -> bool:
     return found.ratio.verdict == RATE.less
-
-
-def _delays(cells: Iterable[SlotsAndDelay]) -> list[float]:
-    """The delays in milliseconds, 0 first."""
-    return sorted({cell.delay_ms for cell in cells})
-
-
-def crossing(cells: Sequence[SlotsAndDelay]) -> Crossing | None:
-    """Where one label crosses, from its cells behind one delay by slots; None without any."""
-    judged = [cell for cell in cells if cell.against.ratio.low is not None]
-    if not judged:
-        return None
-    # From the right: everything that is slower up to the first that is not.
-    behind = [*takewhile(lambda cell: slower(cell.against), reversed(judged))]
-    before = judged[: len(judged) - len(behind)]
-    return Crossing(
-        *(cells[0].label, cells[0].delay_ms),
-        above=before[-1].slots if before else None,
-        below=behind[-1].slots if behind else None,
-        most=judged[-1].slots,
-    )
 
 
 def behind(delay: float) -> str:
@@ -149,9 +123,9 @@ def said(found: Crossing) -> str:
 def answer(analysis: Analysis) -> Answer | None:
     """Where threads cross behind each delay, and the cause; the chart has the long interval too."""
     found = measured(analysis)
-    if found is None:
+    if not found:
         return None
-    mine = [each for each in found.crossings if each.label == DEFAULT]
+    mine = [each for each in found if each.label == DEFAULT and each.judged]
     text = []
     if places := [f"{behind(each.delay_ms)} {said(each)}" for each in mine if each.below]:
         text.append(f"Shown {'; '.join(places)}.")
@@ -164,11 +138,11 @@ def answer(analysis: Analysis) -> Answer | None:
     return Answer(found, head, prose, figures=[_figure(found, head)])
 
 
-def _headline(found: Crossover) -> Headline:
+def _headline(found: Sequence[Crossing]) -> Headline:
     """From how many slots on, with the shortest delay; all other numbers are in the prose."""
-    compared = [cell.against for cell in found.cells if cell.label == DEFAULT]
+    compared = [pair for each in found if each.label == DEFAULT for _, pair in each.cells]
     blocks = plural(max((pair.ratio.blocks for pair in compared), default=0), "block")
-    mine = [each for each in found.crossings if each.label == DEFAULT]
+    mine = [each for each in found if each.label == DEFAULT and each.judged]
     fewest = min((each.below for each in mine if each.below), default=None)
     if not mine:
         few = f"{blocks}, and an interval needs {stats.MIN_BLOCKS}"
@@ -206,8 +180,9 @@ def _ten_thousand(analysis: Analysis) -> list[str]:
     return [f"{most}. Pages/s in trials that ended: {listing(told)}."]
 
 
-def _figure(found: Crossover, head: Headline) -> Figure:
-    plots = [_plot(found, delay) for delay in _delays(found.cells)]
+def _figure(found: Sequence[Crossing], head: Headline) -> Figure:
+    delays = sorted({each.delay_ms for each in found})
+    plots = [_plot([each for each in found if each.delay_ms == delay]) for delay in delays]
     # One number of slots is no line, unless there is nothing else.
     plots = [p for p in plots if any(len(line) > 1 for line in p.lines.values())] or plots
     return Figure(
@@ -216,7 +191,7 @@ def _figure(found: Crossover, head: Headline) -> Figure:
         headline=head.text,
         subtitle="Pages per second over those of async_await in the same blocks, by slots, for "
         f"each delay of the server; {stats.AT_LEVEL} intervals over "
-        + of_blocks(cell.against.ratio.blocks for cell in found.cells),
+        + of_blocks(pair.ratio.blocks for each in found for _, pair in each.cells),
         data=Lines(plots, columns=len(plots)),
         notes=(
             "Shaded: threads fall behind async_await between the most slots without a clear "
@@ -225,14 +200,17 @@ def _figure(found: Crossover, head: Headline) -> Figure:
     )
 
 
-def _plot(found: Crossover, delay: float) -> Plot:
+def _plot(found: Sequence[Crossing]) -> Plot:
+    """Both kinds of threads behind one delay."""
     lines: dict[str, list[LinePoint]] = {}
-    for cell in found.cells:
-        if cell.delay_ms == delay and (spread := cell.against.ratio.spread):
-            lines.setdefault(cell.label, []).append(LinePoint(cell.slots, spread))
-    axes = Axis("slots", "counts"), Axis("pages/s ÷ async_await", "ratios")
+    shade = None
+    for each in found:
+        spreads = [(slots, pair.ratio.spread) for slots, pair in each.cells]
+        if line := [LinePoint(slots, spread) for slots, spread in spreads if spread]:
+            lines[each.label] = line
+        if each.label == DEFAULT and each.judged and each.below:
+            shade = each.above, each.below
+    delay = found[0].delay_ms
     title = duration_tick(delay) if delay else "no delay"
-    for each in found.crossings:
-        if (each.label, each.delay_ms) == (DEFAULT, delay) and each.below:
-            return Plot(lines, *axes, title, shade=(each.above, each.below))
-    return Plot(lines, *axes, title)
+    x, y = Axis("slots", "counts"), Axis("pages/s ÷ async_await", "ratios")
+    return Plot(lines, x, y, title, shade=shade)

@@ -12,14 +12,14 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.offered import ENOUGH, keeps_up, shared_rate
+from bench.analysis.offered import keeps_up, shared_rate, tail_ms
 from bench.analysis.stats import Spread
 from bench.plan.participants import MAPPED
 from bench.questions.question import Answer
 from bench.schema import TrialRecord
 from bench.show import cells
 from bench.show.figures import Bars, Figure, Panel
-from bench.show.measured import KIB_EACH, MS, RATE, US, Measure, Value, p99_response
+from bench.show.measured import KIB_EACH, MS, RATE, US, Measure, Value
 from bench.show.table import MISSING, Column, Table, name
 from bench.text import capital, count
 
@@ -75,7 +75,7 @@ def glance(analysis: Analysis) -> Glance:
     read: dict[str, tuple[Mapping[str, Sequence[TrialRecord]], Value]] = {
         PAGES: (crawls, stats.PAGES_PER_S.value),
         PAGE: (crawls, stats.CPU_PER_1000.value),  # ms for 1000 pages are µs for one
-        P99: (asked, _p99),
+        P99: (asked, lambda trial: tail_ms(trial.response_time)),
     }
     samples = {
         key: {x: [n for t in ts if (n := value(t)) is not None] for x, ts in trials.items()}
@@ -112,11 +112,6 @@ def glance(analysis: Analysis) -> Glance:
         samples,
         rate,
     )
-
-
-def _p99(trial: TrialRecord) -> float | None:
-    time = trial.response_time
-    return p99_response(trial) if time and time.count >= ENOUGH else None
 
 
 def answer(analysis: Analysis) -> Answer | None:

@@ -11,7 +11,7 @@ library's.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from bench.analysis import stats
@@ -23,7 +23,7 @@ from bench.plan.participants import FREE, MAPPED
 from bench.questions.question import Answer, Headline, few
 from bench.schema import TrialRecord
 from bench.show import cells
-from bench.show.cells import kib, mib
+from bench.show.cells import kib, mib, tenths
 from bench.show.figures import (
     Axis,
     Bars,
@@ -192,20 +192,14 @@ def ranked(held: Iterable[MemoryFit]) -> tuple[bool, Sequence[MemoryFit]]:
     """Whether all parts were read, and the rows by memory, the most first."""
     rows = [row for row in held if row.user is not None]
     in_all = stats.read_in_all(rows)
-    return in_all, sorted(rows, key=lambda row: -_compared(row, in_all))
+    return in_all, sorted(rows, key=lambda row: -_kib_each(row, in_all).median)
 
 
-def _compared(row: MemoryFit, in_all: bool) -> float:
-    return (row.total if in_all else row.user) or 0.0
-
-
-def _number(kind: str, row: MemoryFit, takes: str) -> Number | None:
-    """A connection in KiB, to be combined over campaigns; None where a part was not read."""
-    if row.total is None:
-        return None
-    low, high = row.interval or (row.total, row.total)
-    spread = Spread(row.total / KIB, low / KIB, high / KIB, row.blocks)
-    return Number(f"{kind}/{row.label}", f"{row.label}: {takes}", "KiB", spread)
+def _kib_each(row: MemoryFit, in_all: bool) -> Spread:
+    """A connection, of a row that has the part, and the blocks behind it."""
+    found = row.spread(in_all=in_all)
+    assert found is not None
+    return replace(found, count=row.blocks)
 
 
 def _headline(kind: str, held: Collection[MemoryFit], takes: str) -> Headline | None:
@@ -213,41 +207,40 @@ def _headline(kind: str, held: Collection[MemoryFit], takes: str) -> Headline | 
 
     Of user memory where a part of the kernel's was not read.
     """
+    every = [
+        Number(f"{kind}/{row.label}", f"{row.label}: {takes}", "KiB", _kib_each(row, True))
+        for row in held
+        if row.total is not None
+    ]
     in_all, models = ranked(row for row in held if row.label in MODELS)
-    every = [n for row in held if (n := _number(kind, row, takes))]
     if len(models) < 2:
         return None
     most, least = models[0], models[-1]
-    size, base = (_compared(row, in_all) for row in (most, least))
-    number = min(most.blocks, least.blocks)
+    high, low = (_kib_each(row, in_all) for row in (most, least))
+    number = min(high.count, low.count)
     of_user = "" if in_all else " of user memory"
 
     def say(values: Sequence[float]) -> str:
-        high, low = (_kib(KIB * value) for value in values)
-        return (
-            f"{takes} {high}{of_user} with {prose(most.label)} and {low} with {prose(least.label)}"
-        )
+        with_most = f"{_kib(values[0])}{of_user} with {prose(most.label)}"
+        return f"{takes} {with_most} and {_kib(values[1])} with {prose(least.label)}"
 
-    said = say([size / KIB, base / KIB])
-    quotes = [n.key for row in (most, least) if in_all and (n := _number(kind, row, takes))]
-    top, bottom = (row.interval if in_all else row.user_interval for row in (most, least))
-    if top is None or bottom is None:
+    said = say([high.median, low.median])
+    quotes = [f"{kind}/{row.label}" for row in (most, least) if in_all]
+    if not (most.fitted and least.fitted):
         only = few(number) or f", in {plural(number, 'trial')} each"
         behind = "no interval from one number of connections"
         return Headline(f"{said}{only}", behind, (), every, quotes, say)
     blocks = plural(number, "block")
-    (low, high), (below, above) = top, bottom
-    if low <= above or size <= CLEAR * base:
+    if high.low <= low.high or high.median <= CLEAR * low.median:
         much = "as much" if in_all else "as much user memory"
         return Headline(f"{takes} about {much} with every model", blocks, numbers=every)
     of = min((most, least), key=lambda row: row.trials)
-    ranges = f"{kib(low)} to {kib(high)} and {kib(below)} to {kib(above)} KiB"
-    behind = f"{ranges}: {stats.AT_LEVEL} intervals of the fitted slopes, {_runs(of)}"
-    if below <= 0:  # no ratio to what may be nothing
-        return Headline(f"{takes} {_kib(size)}{of_user} with {prose(most.label)}", behind)
+    ranges = " and ".join(f"{tenths(found.low)} to {tenths(found.high)}" for found in (high, low))
+    behind = f"{ranges} KiB: {stats.AT_LEVEL} intervals of the fitted slopes, {_runs(of)}"
+    if low.low <= 0:  # no ratio to what may be nothing
+        return Headline(f"{takes} {_kib(high.median)}{of_user} with {prose(most.label)}", behind)
     metric = stats.USER_PER_CONNECTION
-    slope, other = Spread(base, below, above, number), Spread(size, low, high, number)
-    ratio = stats.of_slopes(slope, other, metric)
+    ratio = replace(stats.of_slopes(low, high, metric), blocks=number)
     pair = Comparison("c10k", "", metric, least.label, most.label, ratio, server_limited=False)
     return Headline(said, behind, [pair], every, quotes, say)
 
@@ -259,7 +252,7 @@ def _runs(row: MemoryFit) -> str:
 
 
 def _kib(value: float) -> str:
-    return "less than 0.1 KiB" if value < KIB / 20 else f"{kib(value)} KiB"
+    return "less than 0.1 KiB" if value < 1 / 20 else f"{tenths(value)} KiB"
 
 
 def _prose(fits: Iterable[MemoryFit]) -> str:

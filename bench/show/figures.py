@@ -161,6 +161,12 @@ class Figure:
     subtitle: str  # defines the quantity
     data: FigureData
     notes: tuple[str, ...] = ()
+    footer: tuple[str, ...] = ()  # where its numbers come from, if not from the campaign
+
+    @property
+    def heading(self) -> str:
+        """The headline, or the title where there is none."""
+        return self.headline or self.title
 
     @property
     def hollow(self) -> bool:

@@ -11,7 +11,7 @@ from rich.console import Console
 from bench import filesystem
 from bench.analysis.stats import EQUIVALENT
 from bench.questions.question import few, strongest_of
-from bench.report.charts import Design, Sheet, Skip, designed
+from bench.report.charts import Sheet, Skip, designed
 from bench.report.files import CHARTS, SUMMARY
 from bench.report.tables import section, show
 from bench.show.figures import Figure
@@ -28,7 +28,7 @@ class Report:
     title: str
     about: str  # how it was measured, where and when; Markdown
     tables: Sequence[Table]
-    designs: Sequence[Design | Skip] = ()
+    designs: Sequence[Figure | Skip] = ()
     backends: Sequence[str] = ()  # in the order that decides on the colours of the charts
     notes: Sequence[str] = ()  # what was not measured, and why
 
@@ -51,7 +51,7 @@ class Report:
         filesystem.make_folder(folder / CHARTS)
         sheet = Sheet(folder / CHARTS, self.backends, ())
         for design in self.designs:
-            if isinstance(design, Design):
+            if isinstance(design, Figure):
                 sheet.draw(design)
         filesystem.write_text(folder / SUMMARY, self.summary())
         for table in self.tables:
@@ -61,7 +61,7 @@ class Report:
         console.print(f"summary and charts: {folder}")
 
 
-def drawn(figure: Figure, source: str, head: RunRecord) -> Design:
+def drawn(figure: Figure, source: str, head: RunRecord) -> Figure:
     """A figure with its origin below it: when its numbers were taken, where, and by what."""
     below = (
         machine_words(head.environment, head.created),

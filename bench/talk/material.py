@@ -22,8 +22,10 @@ from bench.fleet.records import FleetTrial, sentence
 from bench.launch import RESULTS
 from bench.questions import analysis_in
 from bench.report import charts, cite, findings
-from bench.report.charts import Design, Skip
+from bench.report.charts import Skip
 from bench.schema import Environment
+from bench.show.alt import alt
+from bench.show.figures import Figure
 from bench.study.record import Run
 from bench.text import listing, plural, size_words
 
@@ -56,7 +58,7 @@ class Material:
     fleet: Run[FleetTrial] | None = None
     fleet_folder: Path | None = None
     gaps: list[Gap] = field(default_factory=list)
-    designs: dict[str, Design | Skip] = field(default_factory=dict)  # that were asked for
+    designs: dict[str, Figure | Skip] = field(default_factory=dict)  # that were asked for
 
     @classmethod
     def load(cls, campaign: Path, fleet: Path | None = None) -> Material:
@@ -113,6 +115,7 @@ class Material:
             "now": ledger.now,
             "POSITIONS": POSITIONS,
             "MARKS": MARKS,
+            "alt": alt,
             "chart": self.chart,
             "look": self.look,
             "missing": self.missing,
@@ -151,7 +154,7 @@ class Material:
 
     # --- charts ---------------------------------------------------------------------------
 
-    def chart(self, name: str, kicker: str) -> Design | None:
+    def chart(self, name: str, kicker: str) -> Figure | None:
         """A chart for a slide of its own; where there is none, the slide is a gap."""
         found = self.look(name)
         if found is None:
@@ -159,14 +162,14 @@ class Material:
             self.missing(kicker, skip.reason if isinstance(skip, Skip) else "")
         return found
 
-    def look(self, name: str) -> Design | None:
+    def look(self, name: str) -> Figure | None:
         """A chart, if these records have it."""
         if name not in self.designs:
             self.designs[name] = self._design(name)
         found = self.designs[name]
-        return found if isinstance(found, Design) else None
+        return found if isinstance(found, Figure) else None
 
-    def _design(self, name: str) -> Design | Skip:
+    def _design(self, name: str) -> Figure | Skip:
         if name == costs_report.NAME:
             if self.costs is None:
                 return Skip(name, name, "no counts beside the campaign, in ../costs")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -26,7 +26,9 @@ from bench.analysis.wording import prose
 from bench.launch import ROOT
 from bench.palette import PALETTES
 from bench.report import markup
-from bench.report.charts import Design, Sheet
+from bench.report.charts import Sheet, wordless
+from bench.show.alt import alt
+from bench.show.figures import Figure
 from bench.talk.material import Material
 from bench.text import capital, markdown_text
 
@@ -139,17 +141,16 @@ def _reader(material: Material, folder: Path, colours: markup.Colours) -> Markdo
 
     def picture(_self: object, tokens: Sequence[Token], place: int, *_: object) -> str:
         name = str(tokens[place].attrs["src"]).removeprefix("chart:")
-        design = material.look(name)
-        assert design is not None, "the template shows only charts that there are"
-        return _svg(design, material.backends(name), folder, colours)
+        figure = material.look(name)
+        assert figure is not None, "the template shows only charts that there are"
+        return _svg(figure, material.backends(name), folder, colours)
 
     reader = markup.reader(highlight=coloured)
     reader.add_render_rule("image", picture)
     return reader
 
 
-def _svg(design: Design, backends: Sequence[str], folder: Path, colours: markup.Colours) -> str:
+def _svg(figure: Figure, backends: Sequence[str], folder: Path, colours: markup.Colours) -> str:
     """The chart without its headline and small print, which the slide has in larger type."""
-    bare = replace(design, title="", finding=None, subtitle="", notes=())
-    drawn = Sheet(folder, backends, (), ("svg",), shape="stage").draw(bare)
-    return markup.svg(bare.name, design.alt, drawn.files["svg"], colours)
+    drawn = Sheet(folder, backends, (), ("svg",), shape="stage").draw(wordless(figure))
+    return markup.svg(figure.name, alt(figure.title, figure.data), drawn.files["svg"], colours)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -12,8 +12,8 @@ from crawlers.conformance.scripted import Action, Connection, ScriptedServer, ok
 from crawlers.job import PageResult
 from crawlers.kinds import ERROR_KINDS
 from tests.crawlers import backends
-from tests.crawlers.answers import CASES, MAX_BODY, Case
-from tests.crawlers.backends import LIBRARIES, models
+from tests.crawlers.answers import CASES, CUT, MAX_BODY, Case
+from tests.crawlers.backends import HERE, LIBRARIES, each, models
 
 NAMELESS = ("a_b", "-", "xn--", "xn--a", "*", "a,b")
 ADDRESSES = {
@@ -64,17 +64,17 @@ def right(case: Case, found: str, name: str) -> bool:
     return case.allows(found)
 
 
-def wrong(name: str) -> dict[str, str]:
+def wrong(name: str, cases: Sequence[Case] = CASES) -> dict[str, str]:
     """Crawl a server that has a good page after each case: what came otherwise, by case."""
     found: dict[str, str] = {}
     with ScriptedServer() as server:
-        places = range(len(CASES))
+        places = range(len(cases))
         server.script["/"] = page(*(f"/{kind}/{at}" for at in places for kind in ("case", "good")))
         server.script |= {f"/good/{at}": ok(b"good") for at in places}
-        server.script |= {f"/case/{at}": scripted(CASES[at]) for at in places}
+        server.script |= {f"/case/{at}": scripted(cases[at]) for at in places}
         rows = crawl(name, server.url, timeout_s=60.0)
-        assert len(rows) == 2 * len(CASES) + 1
-        for at, case in enumerate(CASES):
+        assert len(rows) == 2 * len(cases) + 1
+        for at, case in enumerate(cases):
             came = in_words(rows[f"{server.url}case/{at}"])
             good = in_words(rows[f"{server.url}good/{at}"])
             if not right(case, came, name):
@@ -87,6 +87,12 @@ def wrong(name: str) -> dict[str, str]:
 @models
 def test_no_answer_ends_a_crawl_or_spoils_the_next(name: str) -> None:
     assert wrong(name) == {}
+
+
+@each(HERE)
+def test_an_answer_that_is_cut_is_no_page(name: str) -> None:
+    """In its first line, in its head, before a chunk, in one, behind one."""
+    assert wrong(name, CUT) == {}
 
 
 @models

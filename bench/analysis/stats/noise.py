@@ -167,13 +167,13 @@ class AaResult:
         return clopper_pearson(self.alarmed, self.pairs) if self.pairs else None
 
 
-def clopper_pearson(found: int, of: int, level: float = LEVEL) -> float:
+def clopper_pearson(found: int, of: int) -> float:
     """The one-sided upper bound on a share: the highest that gives so few this often.
 
     C. J. Clopper and E. S. Pearson, Biometrika 26 (1934) 404. With none of n it is about
     3 / n.
     """
-    return float(sps.binomtest(found, of, alternative="less").proportion_ci(level).high)
+    return float(sps.binomtest(found, of, alternative="less").proportion_ci(LEVEL).high)
 
 
 def aa_check(records: Records, metrics: Sequence[Metric] = METRICS) -> AaResult:

@@ -28,33 +28,15 @@ WITHOUT_TIMES: Final = frozenset({"memory", "c10k", "tls-memory", "processors", 
 """Charts that need no word about processors: their quantity, or they have words of their own."""
 
 
-@dataclass(frozen=True)
-class Design:
-    """A chart's words and data: made once, drawn in every shape."""
+def laid_out(figure: Figure, look: Look, footer: Sequence[str] = ()) -> Slide:
+    """The finished slide, ready to be saved.
 
-    name: str
-    title: str  # names what is drawn
-    finding: str | None  # what the data show in one sentence, if they show anything
-    subtitle: str  # defines the quantity
-    alt: str  # the chart in words
-    data: FigureData
-    notes: tuple[str, ...] = ()
-    footer: tuple[str, ...] = ()  # where its numbers come from, if not from the campaign
-
-    @property
-    def headline(self) -> str:
-        """The finding, or the title where there is none."""
-        return self.finding or self.title
-
-    def slide(self, look: Look, footer: Sequence[str] = ()) -> Slide:
-        """The finished slide, ready to be saved.
-
-        Must run inside :func:`~bench.report.charts.look.style`.
-        """
-        slide = Slide(look, self.headline, self.subtitle, self.notes, self.footer or footer)
-        kinds.draw(self.data, slide)
-        slide.settle()
-        return slide
+    Must run inside :func:`~bench.report.charts.look.style`.
+    """
+    slide = Slide(look, figure.heading, figure.subtitle, figure.notes, figure.footer or footer)
+    kinds.draw(figure.data, slide)
+    slide.settle()
+    return slide
 
 
 @dataclass(frozen=True)
@@ -89,31 +71,30 @@ class Sheet:
     shape: Shape = "wide"
     narrow: Path | None = None  # where drawings for a phone go, if they are wanted
 
-    def draw(self, design: Design) -> Chart:
+    def draw(self, figure: Figure) -> Chart:
         """Draw one chart and write its alt text beside it.
 
         Every file is complete or as it was. Raises :class:`bench.filesystem.FileError`.
         """
-        filesystem.write_text(self.folder / f"{design.name}.txt", f"{design.alt}\n")
-        files = {kind: self.folder / f"{design.name}.{kind}" for kind in self.formats}
+        words = alt(figure.title, figure.data)
+        filesystem.write_text(self.folder / f"{figure.name}.txt", f"{words}\n")
+        files = {kind: self.folder / f"{figure.name}.{kind}" for kind in self.formats}
         look = Look(self.shape, self.backends)
         with style(look):
-            slide = design.slide(look, self.footer)
+            slide = laid_out(figure, look, self.footer)
             for kind, path in files.items():
                 slide.save(path, kind)
-        said = (design.subtitle, *design.notes)
-        return Chart(
-            design.name, design.headline, design.alt, files, said=said, narrow=self._narrow(design)
-        )
+        said = (figure.subtitle, *figure.notes)
+        return Chart(figure.name, figure.heading, words, files, said, self._narrow(figure))
 
-    def _narrow(self, design: Design) -> list[Path]:
+    def _narrow(self, figure: Figure) -> list[Path]:
         if self.narrow is None:
             return []
         sheet = Sheet(self.narrow, self.backends, (), ("svg",), "narrow")
-        bare = replace(design, title="", finding=None, subtitle="", notes=())
+        bare = wordless(figure)
         return [  # on a phone its panels are below one another
-            sheet.draw(replace(bare, name=f"{design.name}-{n}", data=part)).files["svg"]
-            for n, part in enumerate(in_parts(design.data), 1)
+            sheet.draw(replace(bare, name=f"{figure.name}-{n}", data=part)).files["svg"]
+            for n, part in enumerate(in_parts(figure.data), 1)
         ]
 
 
@@ -132,10 +113,10 @@ def render_all(
     filesystem.make_folder(outdir)
     sheet = Sheet(outdir, analysis.backends, footer(analysis), formats, narrow=narrow)
     told = story(analysis).items()
-    return [sheet.draw(design) for name, design in told if only is None or name in only]
+    return [sheet.draw(figure) for name, figure in told if only is None or name in only]
 
 
-def story(analysis: Analysis) -> dict[str, Design]:
+def story(analysis: Analysis) -> dict[str, Figure]:
     """The charts that a campaign has: those of the questions that it answers, in order.
 
     A picture without two values to compare is not drawn.
@@ -148,17 +129,22 @@ def story(analysis: Analysis) -> dict[str, Design]:
     }
 
 
-def placed(design: Design, analysis: Analysis, drawn: Collection[str]) -> Design:
+def placed(figure: Figure, analysis: Analysis, drawn: Collection[str]) -> Figure:
     """The chart, with a note on how many processors threads had, if it shows their times."""
     places = analysis.places
     here = [label for label in places.labels if label in drawn] if places else []
-    if design.name in WITHOUT_TIMES or places is None or not here:
-        return design
-    return replace(design, notes=(*design.notes, replace(places, labels=tuple(here)).brief))
+    if figure.name in WITHOUT_TIMES or places is None or not here:
+        return figure
+    return replace(figure, notes=(*figure.notes, replace(places, labels=tuple(here)).brief))
 
 
-def designed(figure: Figure) -> Design:
-    """How a question's figure is drawn; without a headline that its picture does not show.
+def wordless(figure: Figure) -> Figure:
+    """The picture alone, where what is around it has its words."""
+    return replace(figure, title="", headline=None, subtitle="", notes=())
+
+
+def designed(figure: Figure) -> Figure:
+    """A question's figure as it is drawn; without a headline that its picture does not show.
 
     In a chart a backend has one name, that of its axis.
     """
@@ -167,14 +153,10 @@ def designed(figure: Figure) -> Design:
         headline = None
     # In the line of the last note: one more would take the room of words in the picture.
     last = [*figure.notes[-1:], *[ALONE] * alone(figure.data), *[TICKED] * ticked(figure.data)]
-    return Design(
-        figure.name,
-        figure.title,
-        re.sub("async/await", "async_await", headline, flags=re.IGNORECASE) if headline else None,
-        figure.subtitle,
-        alt(figure.title, figure.data),
-        figure.data,
-        (*[BY_SERVER] * figure.hollow, *figure.notes[:-1], *[" ".join(last)] * bool(last)),
+    return replace(
+        figure,
+        headline=headline and re.sub("async/await", "async_await", headline, flags=re.IGNORECASE),
+        notes=(*[BY_SERVER] * figure.hollow, *figure.notes[:-1], *[" ".join(last)] * bool(last)),
     )
 
 

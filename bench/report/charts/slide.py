@@ -141,7 +141,6 @@ class Slide:
         columns: int = 1,
         rows: int = 1,
         *,
-        widths: Sequence[float] | None = None,
         right: float = 0.0,
         sharex: bool = False,
     ) -> list[Axes]:
@@ -163,13 +162,7 @@ class Slide:
             wspace=0.05,
             hspace=0.06,
         )
-        grid = self.figure.subplots(
-            rows,
-            columns,
-            sharex=sharex,
-            squeeze=False,
-            gridspec_kw={"width_ratios": widths},
-        )
+        grid = self.figure.subplots(rows, columns, sharex=sharex, squeeze=False)
         return [axes for row in grid for axes in row]
 
     def key(self, labels: Sequence[str]) -> None:

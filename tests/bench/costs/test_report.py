@@ -11,7 +11,9 @@ from rich.console import Console
 
 from bench.costs import accounts, report
 from bench.costs.accounts import Counted
-from bench.report.charts import Design, Skip
+from bench.report.charts import Skip
+from bench.show.alt import alt
+from bench.show.figures import Figure
 from bench.study.record import Run, SampleRecord
 from tests.bench.costs.samples import counted, run, sample
 from tests.bench.synthetic import environment
@@ -40,9 +42,9 @@ WHOLE = run(
 )
 
 
-def drawn(found: Run[Counted]) -> Design:
+def drawn(found: Run[Counted]) -> Figure:
     made = report.design(found)
-    assert isinstance(made, Design)
+    assert isinstance(made, Figure)
     return made
 
 
@@ -51,17 +53,20 @@ def test_the_headline_names_the_models_that_are_apart() -> None:
     assert made.headline == (
         "A fetched page needs 74k instructions with callbacks, 1.53 times as many with async_await"
     )
-    assert "a crawled page: links too: callbacks 148k; async_await 226k." in made.alt
+    assert "a crawled page: links too: callbacks 148k; async_await 226k." in alt(
+        made.title, made.data
+    )
     same = [*counted([1000.0, 2000.0]), *counted([1000.0, 2000.0], "threads")]
-    assert drawn(run(*same)).finding is None, "their ranges overlap"
+    assert drawn(run(*same)).headline is None, "their ranges overlap"
 
 
 def test_of_many_backends_the_main_ones_are_drawn() -> None:
     """With fifty, no label could be read."""
     names = ("callbacks", "threads", "trio", *(f"mine{n}" for n in range(report.MOST)))
     many: list[SampleRecord[Counted]] = [each for name in names for each in counted([9000.0], name)]
-    assert "trio 9,000" in drawn(run(*many)).alt
-    assert "mine" not in drawn(run(*many)).alt
+    words = alt("", drawn(run(*many)).data)
+    assert "trio 9,000" in words
+    assert "mine" not in words
     left_out = "The models and the main variants; the tables have all 19."
     assert left_out in " ".join(drawn(run(*many)).notes)
     assert left_out not in " ".join(drawn(run(*many[3:])).notes)

@@ -12,7 +12,9 @@ from rich.console import Console
 from bench.fleet import records, report
 from bench.fleet.records import STUDY, FleetTrial, Growth, HostFacts, Moment
 from bench.launch import RESULTS, ROOT
-from bench.report.charts import Design, Skip
+from bench.report.charts import Skip
+from bench.show.alt import alt
+from bench.show.figures import Figure
 from bench.study.record import Run
 from bench.text import KIB
 from tests.bench.study import made
@@ -69,7 +71,7 @@ def test_everything_is_drawn_from_the_file(tmp_path: Path) -> None:
         assert (tmp_path / "charts" / name).stat().st_size > 1000
     python = run.head.environment.python
     for design in found.designs:
-        assert isinstance(design, Design)
+        assert isinstance(design, Figure)
         assert python in design.footer[0]
     text = (tmp_path / "summary.md").read_text()
     assert python in text
@@ -88,13 +90,13 @@ def test_a_line_leads_to_the_summit() -> None:
 def test_memory_is_called_flat_only_if_it_is(tmp_path: Path) -> None:
     flat = report.memory(fleet(trial("callbacks", 1000), trial("callbacks", 10**6)))
     steep = report.memory(fleet(trial("callbacks", 1000), trial("callbacks", 10**6, 2)))
-    assert isinstance(flat, Design)
-    assert isinstance(steep, Design)
-    assert flat.finding == (
+    assert isinstance(flat, Figure)
+    assert isinstance(steep, Figure)
+    assert flat.headline == (
         "A connection of callbacks takes as much memory with 1,000,000 open as with 1,000"
     )
-    assert steep.finding is not None
-    assert "as much memory" not in steep.finding
+    assert steep.headline is not None
+    assert "as much memory" not in steep.headline
     blind = report.memory(fleet(trial("callbacks", 1000, growth=Growth())))
     assert isinstance(blind, Skip)
     whole = report.report(fleet(trial("callbacks", 1000)))
@@ -115,16 +117,16 @@ def test_plain_and_encrypted_connections_stay_apart(tmp_path: Path) -> None:
     assert "| sum, both ends | 9.00 | 18.00 |" in text
     assert [one.label for one in records.largest(run)] == ["callbacks", "callbacks/tls"]
     ramp = report.ramp(run)
-    assert isinstance(ramp, Design)
-    assert ramp.alt == (
+    assert isinstance(ramp, Figure)
+    assert alt(ramp.title, ramp.data) == (
         "Line chart: Connections and memory against time, up to the summit. connections held, "
         "counted by the servers: callbacks 1M at 4 s. additional memory of the machines, GiB: "
         "callbacks 0.00391 at 4 s."
     )
     drawn = report.memory(run)
-    assert isinstance(drawn, Design)
-    assert "KiB per connection: callbacks 6 at 1M" in drawn.alt
-    assert "callbacks/tls 12 at 1,000, 12 at 250k" in drawn.alt
+    assert isinstance(drawn, Figure)
+    assert "KiB per connection: callbacks 6 at 1M" in alt(drawn.title, drawn.data)
+    assert "callbacks/tls 12 at 1,000, 12 at 250k" in alt(drawn.title, drawn.data)
     report.report(run).write(tmp_path, QUIET)
     assert (tmp_path / "charts" / "fleet-memory.svg").is_file()
 

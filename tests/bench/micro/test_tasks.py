@@ -13,6 +13,7 @@ from rich.console import Console
 from bench.analysis.stats import MIN_CONNECTION_COUNTS
 from bench.micro import tasks
 from bench.micro.tasks import KINDS, STUDY, TOTAL, TaskKind, TasksHeld, fit, refused
+from bench.show.alt import alt
 from bench.study import runner
 from crawlers.registry import names
 from tests.bench.micro import made
@@ -54,12 +55,13 @@ def test_what_was_not_read_has_no_slope() -> None:
 
 def test_the_chart_says_what_the_record_says() -> None:
     (design,) = tasks.designs(made.tasks())
-    assert design.finding == (
+    assert design.headline == (
         "A waiting thread uses as much memory as 44 asyncio tasks, or 111 bare coroutines"
     )
-    assert "400 B" in design.alt
-    assert "memory of one, KiB" in design.alt, "ticks of its axis had been 9.76562 KiB"
-    assert "43 KiB" in design.alt
+    words = alt(design.title, design.data)
+    assert "400 B" in words
+    assert "memory of one, KiB" in words, "ticks of its axis had been 9.76562 KiB"
+    assert "43 KiB" in words
     assert list(tasks.designs(made.tasks({}))) == []
 
 

@@ -10,8 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from bench.analysis.analysis import Analysis
-from bench.report.charts import Design, story
+from bench.report.charts import laid_out, story
 from bench.report.charts.look import DPI, Look, style
+from bench.show import figures
 from bench.show.words import footer
 
 TOUCHING = 3.0
@@ -27,11 +28,13 @@ def draw_in_every_look(analysis: Analysis, *names: str) -> None:
         assert crowded(told[name], analysis.backends, footer(analysis)) == []
 
 
-def crowded(design: Design, backends: Sequence[str], small_print: Sequence[str]) -> list[str]:
+def crowded(
+    design: figures.Figure, backends: Sequence[str], small_print: Sequence[str]
+) -> list[str]:
     """The texts of a chart that lie on another, leave the slide or are small, one in a line."""
     look = Look("wide", backends)
     with style(look):
-        figure = design.slide(look, small_print).figure
+        figure = laid_out(design, look, small_print).figure
         figure.draw_without_rendering()
         texts = list(shown(figure))
         boxes = [(text.get_text(), text.get_window_extent()) for text in texts]

@@ -58,9 +58,10 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def noisy() -> Analysis:
-    """Two blocks, resumed and never ended, on one processor."""
+    """Two blocks beside other guests, resumed and never ended, on one processor."""
     pinning = {"client": None, "reason": "one processor only"}
-    records = gathered(where(few(blocks=2, noise=0.3), bool, pinning=pinning))
+    lines = where(few(blocks=2, noise=0.3), bool, pinning=pinning, host__steal_s=0.2)
+    records = gathered(lines)
     resumed = ResumeRecord(resumed="2026-11-21T05:14:00Z", done=10)
     return analysis_of(replace(records, resumes=[resumed], end=None))
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from bench.analysis.analysis import Analysis
 from bench.report import charts
-from bench.report.charts import Design
 from bench.schema import AnyRecord
+from bench.show.figures import Figure
 from tests.bench import synthetic
 from tests.bench.altered import where
 from tests.bench.turned import fetched, in_turns_at
@@ -55,18 +55,18 @@ def changed(records: Sequence[AnyRecord], **update: Any) -> list[AnyRecord]:
     return where(records, bool, **update)
 
 
-def designs(records: Sequence[AnyRecord]) -> dict[str, Design]:
+def designs(records: Sequence[AnyRecord]) -> dict[str, Figure]:
     """What every chart of the story says, by name."""
     return designs_of(synthetic.analysed(records))
 
 
 @lru_cache(maxsize=8)
-def designs_of(analysis: Analysis) -> dict[str, Design]:
+def designs_of(analysis: Analysis) -> dict[str, Figure]:
     """The same of an analysis."""
     return charts.story(analysis)
 
 
 @lru_cache(maxsize=1)
-def standard() -> dict[str, Design]:
+def standard() -> dict[str, Figure]:
     """What the charts of a campaign say that has something for each."""
     return designs(unequal())

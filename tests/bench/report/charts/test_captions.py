@@ -11,8 +11,8 @@ import pytest
 
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import MIN_BLOCKS
-from bench.report.charts import Design
 from bench.schema import AnyRecord, TrialRecord
+from bench.show.figures import Figure
 from bench.show.words import footer, of_blocks
 from tests.bench import committed
 from tests.bench.report.charts.campaigns import designs, designs_of, made, whole
@@ -52,7 +52,7 @@ def counted(records: Sequence[AnyRecord], place: str, wanted: Wanted) -> set[int
     return {len(found) for found in blocks.values()}
 
 
-def claimed(design: Design) -> set[int]:
+def claimed(design: Figure) -> set[int]:
     """The numbers of blocks that the subtitle and the notes name: both ends of a range."""
     text = " ".join((design.subtitle, *design.notes))
     if "one block" in text.lower():
@@ -74,7 +74,7 @@ RECORDS = pytest.mark.parametrize(
 Made = Callable[[], Analysis]
 
 
-def text_of(design: Design) -> str:
+def text_of(design: Figure) -> str:
     """Everything that a chart says besides its headline."""
     return " ".join((design.subtitle, *design.notes))
 
@@ -116,7 +116,7 @@ def test_captions_count_connections_slots_and_rates(made_of: Made) -> None:
     slots = {int(t.params["slots"] or 0) for t in trials}
     rates = {int(t.params.get("rate") or 0) for t in trials}
     for design in designs_of(analysis).values():
-        text = f"{design.headline} {text_of(design)}"
+        text = f"{design.heading} {text_of(design)}"
         assert numbers(r"([\d,]+) slots\b", text) <= slots, text
         assert numbers(r"([\d,]+) requests/s\b", text) <= rates, text
         assert numbers(r"([\d,]+) numbers of connections", text) <= {len(plain)}, text

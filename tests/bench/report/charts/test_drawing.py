@@ -14,6 +14,7 @@ import pytest
 from bench.filesystem import FileError
 from bench.report.charts import Sheet, render_all
 from bench.report.charts.look import Format
+from bench.show.alt import alt
 from tests.bench import synthetic
 from tests.bench.report.charts.campaigns import designs, made
 
@@ -43,7 +44,8 @@ def test_a_chart_from_elsewhere_is_drawn_like_all_others(tmp_path: Path) -> None
     elsewhere = dataclasses.replace(design, name="elsewhere")
     sheet = Sheet(tmp_path, synthetic.MODELS, [], ("svg",))
     assert list(sheet.draw(elsewhere).files.values()) == [tmp_path / "elsewhere.svg"]
-    assert (tmp_path / "elsewhere.txt").read_text() == f"{design.alt}\n"
+    words = alt(design.title, design.data)
+    assert (tmp_path / "elsewhere.txt").read_text() == f"{words}\n"
 
 
 slow = partial(pytest.param, marks=pytest.mark.slow)

@@ -8,6 +8,7 @@ import pytest
 
 from bench.analysis import stats
 from bench.analysis.stats import Comparison, Metric, Ratio
+from bench.show.alt import alt
 from bench.show.words import difference, leading, sentence, silence
 from crawlers.registry import MODELS
 from tests.bench import synthetic
@@ -19,10 +20,10 @@ STACKS = ("aiohttp", "httpx")
 def test_titles_are_silent_without_a_difference() -> None:
     found = designs(made(effects=False, noise=0.03))
     for name in ("throughput", "waiting", "cpu"):
-        assert found[name].finding is None, found[name].finding
+        assert found[name].headline is None, found[name].headline
     for name in ("memory", "spectrum"):
         nothing = (" about as much with every model", "; no difference is shown")
-        assert found[name].headline.endswith(nothing)
+        assert found[name].heading.endswith(nothing)
     assert any("No difference is claimed" in note for note in found["throughput"].notes)
 
 
@@ -30,8 +31,9 @@ def test_headlines_are_about_the_models_and_no_sentence_mixes_them_with_stacks()
     """Where aiohttp, four times as slow, would make the larger headline."""
     for name, design in standard().items():
         if not name.startswith(("variants-", "against")):
-            assert not any(other in design.headline for other in (*STACKS, "uvloop")), name
-        texts = (design.headline, design.subtitle, *re.split(r"\. ", design.alt))
+            assert not any(other in design.heading for other in (*STACKS, "uvloop")), name
+        words = alt(design.title, design.data)
+        texts = (design.heading, design.subtitle, *re.split(r"\. ", words))
         for text in texts:
             both = set(re.findall(r"[a-z_]+", text))
             assert not (both & set(STACKS) and both & set(MODELS)), f"{name}: {text}"

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from bench.analysis.stats import Spread
-from bench.report.charts import Design, designed, kinds
+from bench.report.charts import designed, kinds, laid_out
 from bench.report.charts.look import Look, style
 from bench.report.charts.slide import Slide, spread_apart
 from bench.schema import TrialRecord
@@ -27,7 +27,7 @@ def test_what_is_crowded_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
         slide.figure.text(0.1, 0.1, "small", fontsize=9)
 
     monkeypatch.setattr(kinds, "draw", draw)
-    design = Design("a", "A", None, "", "", Bars([]))
+    design = Figure("a", "A", None, "", Bars([]))
     assert crowded(design, synthetic.MODELS, ()) == [
         "a: 'outside' leaves the slide",
         "a: 'one' lies on 'two'",
@@ -35,10 +35,10 @@ def test_what_is_crowded_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
-def hollow_markers(design: Design) -> int:
+def hollow_markers(design: Figure) -> int:
     look = Look("wide", list(synthetic.MODELS))
     with style(look):
-        slide = design.slide(look)
+        slide = laid_out(design, look)
         return sum(
             line.get_marker() not in ("None", None, "")
             and line.get_markerfacecolor() == look.palette.background
@@ -78,6 +78,6 @@ def test_a_hollow_bar_has_an_outline() -> None:
     bars = Bars([Panel("time", rows, US, hollow=("callbacks",))])
     look = Look("wide", synthetic.MODELS)
     with style(look):
-        slide = designed(Figure("a", "A", None, "", bars)).slide(look)
+        slide = laid_out(designed(Figure("a", "A", None, "", bars)), look)
         (axes,) = slide.figure.axes
         assert [bar.get_linewidth() > 0 for bar in axes.patches] == [False, True]

@@ -10,9 +10,10 @@ from xml.etree import ElementTree
 import pytest
 
 from bench.report import charts
-from bench.report.charts import Chart, render_all
+from bench.report.charts import Chart, laid_out, render_all
 from bench.report.charts.look import Look, style
 from bench.schema import TrialRecord
+from bench.show.alt import alt
 from tests.bench import synthetic
 from tests.bench.report.charts.campaigns import changed, designs, made, standard, unequal
 
@@ -41,7 +42,7 @@ def test_only_backends_measured_at_many_slots_are_in_the_other_charts() -> None:
         if not (isinstance(r, TrialRecord) and r.label == "uvloop" and r.workload == "throughput")
     ]
     assert synthetic.analysed(records).main == list(synthetic.MODELS)
-    assert "uvloop" not in designs(records)["memory"].alt
+    assert "uvloop" not in alt("", designs(records)["memory"].data)
 
 
 def test_charts_are_told_in_the_order_of_the_story() -> None:
@@ -79,9 +80,9 @@ def test_what_was_not_measured_has_no_chart() -> None:
 def test_partial_data(kwargs: dict[str, Any]) -> None:
     look = Look("wide", synthetic.MODELS)
     for design in designs(made(**kwargs)).values():
-        assert design.alt
+        assert alt(design.title, design.data)
         with style(look):
-            assert design.slide(look).figure.axes
+            assert laid_out(design, look).figure.axes
 
 
 def test_without_a_valid_trial_there_is_no_chart() -> None:

@@ -12,7 +12,7 @@ from matplotlib.collections import LineCollection
 from bench.analysis.analysis import Analysis
 from bench.launch import RESULTS
 from bench.questions import answers
-from bench.report.charts import Design, designed, placed
+from bench.report.charts import designed, laid_out, placed
 from bench.report.charts.look import Look, style
 from bench.schema import AnyRecord
 from bench.show.alt import labels_of
@@ -65,7 +65,7 @@ def test_a_title_says_what_its_picture_shows(made_of: Made) -> None:
 @CAMPAIGNS
 def test_names_in_titles_are_names_on_axes(made_of: Made) -> None:
     for name, design in designs_of(made_of()).items():
-        assert "async/await" not in design.headline.lower(), name
+        assert "async/await" not in design.heading.lower(), name
 
 
 @CAMPAIGNS
@@ -111,11 +111,11 @@ def test_one_trial_looks_like_one_trial() -> None:
     assert names_in("Async/await and threads") == {"async/await", "threads"}
 
 
-def strips(design: Design) -> list[int]:
+def strips(design: Figure) -> list[int]:
     """How many ticks each of its strips has."""
     look = Look("wide", MODELS)
     with style(look):
-        axes = design.slide(look).figure.axes
+        axes = laid_out(design, look).figure.axes
         drawn = [each for one in axes for each in one.collections]
         return [len(each.get_segments()) for each in drawn if isinstance(each, LineCollection)]
 
