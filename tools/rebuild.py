@@ -26,7 +26,7 @@ from bench import filesystem, store, text
 from bench.__main__ import main as bench
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import CPU_PER_1000
+from bench.analysis.stats import CPU_PER_1000, USER_PER_CONNECTION
 from bench.claims import ledger, measure
 from bench.claims.experiments import stack_ripping
 from bench.claims.verdict import Evidence
@@ -45,6 +45,7 @@ from bench.questions import SERVE, analysis_in, answers, equal
 from bench.report import campaigns, cite, files, page
 from bench.report.tables import grid
 from bench.show.measured import p99_response
+from bench.show.table import MISSING
 from bench.show.words import machine_words
 from crawlers.chapter import CRAWLS
 from tools import carried, quotes, records, sidebyside, tracebacks
@@ -158,12 +159,13 @@ def without_the_lock() -> str:
         trials = (pinned if parsed.name == PINNED else crawls)[label]
         used = [trial.switches for trial in trials if trial.switches]
         pages = sum(trial.pages or 0 for trial in trials)
+        total = found.memory[label].total
         cells = [
             text.count(middle(trial.pages_per_s for trial in trials)),
             text.significant(middle(map(CPU_PER_1000.value, trials)), 3),
             f"{sum(seen.voluntary for seen in used) / pages:.2f}",
             f"{sum(seen.involuntary for seen in used) / pages:.2f}",
-            text.significant(middle([found.memory[label].total]) / text.KIB, 3),
+            MISSING if total is None else text.significant(total / text.KIB, 3),
             text.significant(middle(map(p99_response, latency[label])), 2),
         ]
         rows.append([f"`{parsed.name}`", parsed.interpreter, *cells])
@@ -172,9 +174,27 @@ def without_the_lock() -> str:
     machine = found.campaign.environment
     about = (
         f"Campaign `{found.campaign.campaign}`, {machine.cpu_model}, {machine.cpu_count} "
-        "processors; medians over blocks, waits and yields over all pages."
+        "processors; medians over blocks, waits and yields over all pages. A dash: opening "
+        "connections made the process smaller, because it gave memory back that it had taken "
+        f"before. {held_without_the_lock()}"
     )
     return "\n".join([*text.markdown_table(heads, rows, right=6), "", about])
+
+
+def held_without_the_lock() -> str:
+    """User memory of so many connections that what a process gives back hardly counts."""
+    found = analysed("without-the-lock/held")
+    most = max(fit.connections[-1] for fit in found.memory.values())
+    each: dict[str, list[str]] = {}
+    for label, trials in found.at_point(f"c10k-{most}").items():
+        parsed = Label.parse(label)
+        size = text.significant(middle(map(USER_PER_CONNECTION.value, trials)) / text.KIB, 3)
+        each.setdefault(f"`{parsed.name}`", []).append(f"{size} KiB on {parsed.interpreter}")
+    said = text.listing([f"{name} {text.listing(sizes)}" for name, sizes in each.items()])
+    return (
+        f"With {text.count(most)} connections a connection uses this much user memory: {said} "
+        f"(campaign `{found.campaign.campaign}`)."
+    )
 
 
 def middle(values: Iterable[float | None]) -> float:

@@ -10,7 +10,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from statistics import median
 
 from bench import turnlog
 from bench.launch import OWN_PYTHON
@@ -100,10 +99,10 @@ class Campaign:
             seed=self.earlier.campaign.seed,
             scratch=scratch,
             deadline_s=self.deadline_s,
+            ceilings=self.earlier.ceilings,
             pythons=self.pythons,
             free_threaded=self.earlier.campaign.free_threaded,
         )
-        self._learn_ceiling(bench)
         for (_, point_id), turns in groupby(list(self._left), lambda t: (t.block, t.point)):
             self._point(bench, stack, self.plan.points[point_id], list(turns))
 
@@ -170,13 +169,6 @@ class Campaign:
             self._note(record.reason)
         self.store.append(record)
         self.earlier.ceilings.append(record)
-        self._learn_ceiling(bench)
-
-    def _learn_ceiling(self, bench: Bench) -> None:
-        """Judge limiters by the median of the ceilings measured so far."""
-        found = [c.requests_per_s for c in self.earlier.ceilings if c.requests_per_s is not None]
-        if found:
-            bench.ceiling = median(found)
 
     def _keep(self, *records: TrialRecord) -> None:
         self.store.append(*records)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 
 from bench.conditions.condition import Condition
 from bench.histograms import FloatArray
@@ -14,7 +15,7 @@ from bench.plan.backends import of_role
 from bench.plan.participants import SPREADING
 from bench.plan.plan import Turn
 from bench.plan.workloads import Point
-from bench.schema import Status, Turns
+from bench.schema import CeilingRecord, Status, Turns
 from bench.sides.servers import Server
 from bench.sides.tls import Tls
 from bench.text import now
@@ -29,10 +30,16 @@ class Bench:
     seed: int
     scratch: Path
     deadline_s: float | None = None
-    ceiling: float | None = None  # the server's requests per second; None until it was measured
+    ceilings: Sequence[CeilingRecord] = ()  # those measured so far
     # Names of interpreters, and the commands that start them; "" is the harness's own.
     pythons: Mapping[str, Sequence[str]] = field(default_factory=lambda: {"": OWN_PYTHON})
     free_threaded: Collection[str] = ()  # the interpreters without a lock
+
+    @property
+    def ceiling(self) -> float | None:
+        """The server's requests per second, by the median; None until it was measured."""
+        known = [one.requests_per_s for one in self.ceilings if one.requests_per_s is not None]
+        return median(known) if known else None
 
 
 @dataclass(slots=True)

@@ -276,6 +276,10 @@ def fit_label(label: str, trials: Sequence[TrialRecord]) -> MemoryFit:
         values = [g[name] for t in top if (g := memory_growth(t))]
         middle = spread(values)
         at_highest[name] = middle.median / counts[-1] if middle else None
+    grown = [(memory_growth(trial) or {}).get("user") for trial in trials]
+    if any(size is not None and size < 0 for size in grown):
+        # What a free-threaded process gives back would count as memory of connections.
+        at_highest["user"] = None
     return MemoryFit(
         label=label,
         connections=tuple(counts),

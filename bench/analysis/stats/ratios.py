@@ -30,6 +30,9 @@ FALSE_DISCOVERY_RATE: Final = 0.05
 #: Margins within which two backends are called equivalent, the narrowest that fits is named.
 MARGINS: Final = (0.02, 0.05)
 
+FAR_ABOVE: Final = 20.0
+"""Of what a process gave back, so that it is a twentieth of a value at most."""
+
 EQUIVALENT: Final = "equivalent"
 UNDECIDED: Final = "undecided"
 TOO_FEW: Final = "too few blocks"
@@ -226,15 +229,27 @@ class Comparison:
 def block_values(
     trials: Iterable[TrialRecord], metric: Metric
 ) -> dict[tuple[str, str], dict[int, float]]:
-    """(point, label) -> block -> value; trials of one block that repeat are averaged in logs."""
+    """(point, label) -> block -> value; trials of one block that repeat are averaged in logs.
+
+    A value below 0 is memory that a process gave back while connections were opened, as
+    free-threaded interpreters do. Then no label of this interpreter has values that are not
+    :data:`FAR_ABOVE` times as large: each may have given back as much.
+    """
     found: dict[tuple[str, str], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    given_back: dict[tuple[str, str], float] = defaultdict(float)
     for trial in trials:
-        value = metric.value(trial)
-        if value is not None and value > 0 and math.isfinite(value):
+        value, ran = metric.value(trial), (trial.point, trial.backend.partition("@")[2])
+        if value is not None and math.isfinite(value):
+            given_back[ran] = max(given_back[ran], -value)
             found[trial.point, trial.label][trial.block].append(value)
+    least = {
+        (point, label): FAR_ABOVE * given_back[point, label.partition("@")[2].partition("/")[0]]
+        for point, label in found
+    }
     return {
-        key: {block: float(np.exp(np.mean(np.log(v)))) for block, v in blocks.items()}
+        key: {block: float(np.exp(np.mean(np.log(values)))) for block, values in blocks.items()}
         for key, blocks in found.items()
+        if min(map(min, blocks.values())) > least[key]
     }
 
 

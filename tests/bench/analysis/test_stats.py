@@ -363,6 +363,16 @@ def test_too_few_connection_counts_are_refused() -> None:
     assert part.reason == "3 of at least 4 connection counts"
 
 
+def test_a_process_that_shrank_says_nothing_of_its_connections() -> None:
+    """It counted as one that grew by nothing: a connection of 3.7 KiB on 3.13.5t, all kernel."""
+    trials = [t for t in made(workloads=("c10k",), samples=30, blocks=2).trials if t.memory]
+    few = [t for t in trials if t.label == "callbacks" and t.point == "c10k-100"]
+    assert sure(stats.fit_label("callbacks", few).total) > 0
+    shrunk = altered(few[0], memory__held__user_bytes=0)
+    fit = stats.fit_label("callbacks", [shrunk, *few[1:]])
+    assert (fit.user, fit.total) == (None, None)
+
+
 # --- the rest ----------------------------------------------------------------------------
 
 
@@ -477,6 +487,22 @@ def test_a_pair_is_compared_only_where_the_server_did_the_same_for_both(
     assert list(values["throughput-100", "callbacks"].values()) == pytest.approx([20.0] * 6)
     assert len(records.companions) == companions * len(values["throughput-100", "callbacks"])
     assert [r for r in records.all if isinstance(r, TrialRecord)] == records.every_trial
+
+
+def test_memory_that_a_process_gave_back_is_no_memory_of_connections() -> None:
+    """On 3.13.5t one of five trials had grown, by 0.2 KiB a connection, and that was published."""
+    grown = {"threads@3.13t": 200_000.0, "callbacks@3.13t": -100.0, "async_await@3.13t": 1500.0}
+    grown |= {"callbacks@3.13": 900.0}
+    (trial, *_) = made(samples=30, workloads=("throughput",), blocks=1).trials
+    trials = [
+        trial.model_copy(update={"label": label, "backend": label, "block": block, "pages": size})
+        for label, size in grown.items()
+        for block in range(3)
+    ]
+    metric = replace(stats.CPU_PER_1000, value=lambda t: float(t.pages or 0) + 110.0 * t.block)
+    values = stats.block_values(trials, metric)
+    # callbacks has -100, 10 and 120; async_await may have given as much back.
+    assert {label for _, label in values} == {"threads@3.13t", "callbacks@3.13"}
 
 
 def test_a_client_with_several_processors_is_known_by_its_records() -> None:
