@@ -30,6 +30,7 @@ from bench.report.page import shown_first
 from bench.schema import Environment
 from bench.show.table import MISSING
 from bench.text import KIB, MIB, count, duration, listing, markdown_table, plural, significant
+from crawlers.registry import MODELS
 
 FINDINGS: Final = "findings"
 """The generated part of a document that holds the findings of a campaign."""
@@ -44,10 +45,7 @@ TABLE: Final = "choice"
 CITED: Final = "cited"
 """Its generated numbers to cite."""
 
-SHOWN: Final = (
-    *("threads", "callbacks", "generators", "async_await"),
-    *("uvloop", "trio", "gevent", "aiohttp"),
-)
+SHOWN: Final = (*MODELS, "uvloop", "trio", "gevent", "aiohttp")
 AS_SERVERS: Final = {"aiohttp": "aiohttp_web"}
 """Backends whose server has another name."""
 FETCH: Final = "fetch-100"
@@ -339,11 +337,8 @@ def cells_of(numbers: Numbers, label: str) -> list[str]:
 
 def table(numbers: Numbers) -> str:
     """README's table: what the models and the best-known libraries cost."""
-    heads = [
-        *("backend", "KiB per idle connection", "over TLS"),
-        *("µs per fetched page", "µs per new connection"),
-        *(("KiB, as a server",) if numbers.serves else ()),
-    ]
+    heads = ["backend", "KiB per idle connection", "over TLS", "µs per fetched page"]
+    heads += ["µs per new connection", *["KiB, as a server"] * numbers.serves]
     rows = [cells_of(numbers, label) for label in (FREE, PINNED, *SHOWN[1:])]
     about = (
         f"Campaign `{numbers.campaign}`, {numbers.python}; client's side, medians; 100 slots, 2 KB "

@@ -61,8 +61,10 @@ MANY: Final = 10_000
 HUES: Final[tuple[Colour, ...]] = ("blue", "sky", "red", "yellow", "pink", "grey")
 PLAIN, LIBRARY = "user memory, as on plain HTTP", "what the library adds to it"
 HUES_OVER_TLS: Final[dict[str, Colour]] = {
-    **{PLAIN: "grey", "OpenSSL": "blue"},
-    **{LIBRARY: "red", "kernel": "yellow"},
+    PLAIN: "grey",
+    "OpenSSL": "blue",
+    LIBRARY: "red",
+    "kernel": "yellow",
 }
 
 
@@ -275,12 +277,27 @@ def _prose_over_tls(openssl: float | None) -> str:
 # --- tables ------------------------------------------------------------------------------
 
 COLUMNS: Final = {
-    **{"user": 0, "page tables": 3, "kernel stacks": 0, "kernel sockets": 1, "send buffers": 2},
-    **{"other": 3, "total": 0, "fixed MiB": 4, "server side": 5},
+    "user": 0,
+    "page tables": 3,
+    "kernel stacks": 0,
+    "kernel sockets": 1,
+    "send buffers": 2,
+    "other": 3,
+    "total": 0,
+    "fixed MiB": 4,
+    "server side": 5,
 }
 COLUMNS_OVER_TLS: Final = {
-    **{"user, plain": 1, "user, TLS": 0, "OpenSSL": 2, "library": 2, "kernel": 3},
-    **{"total, plain": 0, "total, TLS": 0, "TLS / plain": 0, "fixed MiB": 4, "read at": 5},
+    "user, plain": 1,
+    "user, TLS": 0,
+    "OpenSSL": 2,
+    "library": 2,
+    "kernel": 3,
+    "total, plain": 0,
+    "total, TLS": 0,
+    "TLS / plain": 0,
+    "fixed MiB": 4,
+    "read at": 5,
 }
 """Title -> how soon a narrow terminal drops it."""
 
