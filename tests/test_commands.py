@@ -19,7 +19,6 @@ import server.models_cli
 from bench.__main__ import main
 from bench.cli import command, options
 from bench.launch import ROOT
-from bench.run import runner
 from crawlers import registry, steps
 from crawlers.backend import Backend
 from crawlers.catalogue import OURS
@@ -132,7 +131,7 @@ def attempt(words: Sequence[str]) -> None:
             assert util.find_spec(module)
 
 
-def installed(names: Sequence[str] | None, _: object) -> list[Backend]:
+def installed(names: Sequence[str] | None = None, *_: object) -> list[Backend]:
     """Every backend of the registry, as if all of their libraries were here."""
     known = [replace(backend, missing=None) for backend in OURS.values()]
     found = [backend for backend in known if names is None or backend.name in names]
@@ -143,7 +142,7 @@ def installed(names: Sequence[str] | None, _: object) -> list[Backend]:
 def test_it_can_be_run(
     said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(runner, "look_up", installed)
+    monkeypatch.setattr("bench.plan.backends.look_up", installed)
     code: object = 0
     try:
         attempt(words_of(said))

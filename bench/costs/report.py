@@ -17,7 +17,6 @@ from bench.machine import instruments
 from bench.machine.instruments import INSTRUCTIONS, SYSCALLS
 from bench.plan.participants import MAIN_VARIANTS
 from bench.plan.profiles import SERVING
-from bench.report.charts import Skip
 from bench.show.figures import Bars, Figure, Panel, Unit
 from bench.show.table import MISSING, Column, Table, name
 from bench.study.record import Run
@@ -38,8 +37,8 @@ HEADS = {"fetch": "a fetched page: a list, no links", "crawl": "a crawled page: 
 INSTRUCTIONS_UNIT: Final = Unit("", number, number)
 
 
-def design(run: Run[Counted]) -> Figure | Skip:
-    title = "Instructions that a page needs"
+def design(run: Run[Counted]) -> Figure | str:
+    """The chart, or why there is none."""
     made = accounts(run)
     rows: dict[str, dict[str, Spread]] = {workload: {} for workload in HEADS}
     for each in made:
@@ -47,7 +46,7 @@ def design(run: Run[Counted]) -> Figure | Skip:
             rows[each.workload][each.backend] = each.costs[INSTRUCTIONS]
     rows = {workload: found for workload, found in rows.items() if found}
     if not rows:
-        return Skip(NAME, title, "no instructions were counted")
+        return "no instructions were counted"
     most = max(map(len, rows.values()))
     left_out: tuple[str, ...] = ()
     main = {w: {who: found[who] for who in found if who in CHOSEN} for w, found in rows.items()}
@@ -58,7 +57,7 @@ def design(run: Run[Counted]) -> Figure | Skip:
     tool = run.head.settings.get("instructions", "valgrind")
     figure = Figure(
         name=NAME,
-        title=title,
+        title="Instructions that a page needs",
         headline=finding(*next(iter(rows.items()))),
         subtitle=f"Instructions in user space per page at {slots} slots, "
         f"{run.head.environment.python}, by {tool}: a count, not a speed",

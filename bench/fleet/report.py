@@ -8,7 +8,6 @@ from typing import Final
 
 from bench.analysis.stats import Spread, spread
 from bench.fleet.records import BUDGET, WHOLE, FleetTrial, Moment, faults, held, largest, told
-from bench.report.charts import Skip
 from bench.show.figures import Axis, Figure, LinePoint, Lines, Plot
 from bench.show.table import Column, Row, Table, name
 from bench.study.record import Run
@@ -25,14 +24,13 @@ FLAT: Final = 0.1
 """A line that varies by less than a tenth counts as flat."""
 
 
-def ramp(run: Run[FleetTrial]) -> Figure | Skip:
+def ramp(run: Run[FleetTrial]) -> Figure | str:
     """Connections and memory against time, of a trial per label that held the most."""
-    title = "Connections and memory against time, up to the summit"
     watched = [trial for trial in held(run) if trial.opened_s and len(trial.samples) > 1]
     most = max((trial.connections for trial in watched), default=0)
     trials = {trial.label: trial for trial in watched if trial.connections == most}
     if not trials:
-        return Skip(RAMP, title, "no valid trial that held connections")
+        return "no valid trial that held connections"
     curves = {
         "connections held, counted by the servers": connections,
         "additional memory of the machines, GiB": additional_gib,
@@ -48,7 +46,7 @@ def ramp(run: Run[FleetTrial]) -> Figure | Skip:
     label, first = next(iter(trials.items()))
     figure = Figure(
         name=RAMP,
-        title=title,
+        title="Connections and memory against time, up to the summit",
         headline=f"{told(label)}: {count(most)} connections open at once, "
         f"after {first.opened_s:.0f} s",
         subtitle="The backends that held this many, with their workers: " + listing(workers),
@@ -77,9 +75,8 @@ def curve(trial: FleetTrial, value: Callable[[Moment], float | None]) -> list[Li
     return [LinePoint(at, Spread(y, y, y, count)) for at, y in points if y is not None]
 
 
-def memory(run: Run[FleetTrial]) -> Figure | Skip:
+def memory(run: Run[FleetTrial]) -> Figure | str:
     """A connection's memory, one line per label, from the smallest fleet to the largest."""
-    title = "Memory per connection against connections held"
     found: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for trial in held(run):
         if value := trial.per_connection(CLIENT):
@@ -89,14 +86,14 @@ def memory(run: Run[FleetTrial]) -> Figure | Skip:
         for label, line in found.items()
     }
     if not sizes:
-        return Skip(MEMORY, title, "no valid trial with memory by owner, which requires root")
+        return "no valid trial with memory by owner, which requires root"
     lines = {
         label: [LinePoint(n, each) for n, each in line.items()] for label, line in sizes.items()
     }
     x = Axis("connections that the whole fleet holds at once", "values")
     figure = Figure(
         name=MEMORY,
-        title=title,
+        title="Memory per connection against connections held",
         headline=memory_headline(sizes),
         subtitle="The client’s side: all worker processes and their half of the kernel memory",
         data=Lines([Plot(lines, x, Axis("", "values"), "KiB per connection")]),

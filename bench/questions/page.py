@@ -26,7 +26,7 @@ from bench.analysis.stats import CPU_PER_1000, PAGES_PER_S, Comparison, Metric, 
 from bench.analysis.stats.campaigns import Number
 from bench.analysis.stats.comparisons import Blocks
 from bench.analysis.summary import processors
-from bench.analysis.wording import bases, prose
+from bench.analysis.wording import FOR_ONE, bases, prose
 from bench.plan.labels import Label
 from bench.plan.participants import BASE, FREE, MAPPED, OTHER_LIBRARIES
 from bench.questions.question import (
@@ -57,12 +57,18 @@ ASKS: Final = "What does a page cost, and what is it made of?"
 BARE, STRIPPED = "bare", "stripped"
 """The controls: sockets alone, and callbacks without what all backends share."""
 
-FETCHED: Final = "fetch-100"
+FETCHED, CRAWLED = "fetch-100", "throughput-100"
 SHOWN: Final = {
     FETCHED: ("fetched", "a fetched page: a list, no links"),
-    "throughput-100": ("crawled", "a crawled page: links too"),
+    CRAWLED: ("crawled", "a crawled page: links too"),
 }
 """The points of the chart: what a page of each is, and the title of its panel."""
+WHERE: Final = {
+    FETCHED: "A list of pages without links, at 100 slots",
+    CRAWLED: "A crawl, at 100 slots",
+}
+VERBS: Final = {CPU_PER_1000: ("need", "less"), PAGES_PER_S: ("crawl", "fewer")}
+"""The words for a difference: "threads *crawl* 35 % *fewer* …"."""
 
 TOTAL, SOCKETS, SHARED, REST = "page", "sockets", "shared", "model"
 NOT_SEPARABLE: Final = "not separable"
@@ -74,37 +80,23 @@ PARTS: Final[dict[str, Colour]] = {
 }
 USER, SYSTEM = "user", "system, in the kernel"
 ASYNCIO = "async_await"
-UNITS: Final = {CPU_PER_1000: "µs", PAGES_PER_S: "pages/s"}
-"""Of one page: milliseconds for 1000 are microseconds for one."""
 COMMAND: Final = "To measure it: `python -m bench run --only fetch-100,throughput-100`."
 
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """What is compared, and the words for it: "threads *fetch* 35 % *fewer* …"."""
+    """What is compared, for a finding of its own."""
 
-    name: str  # of its finding
+    name: str
     point: str
-    where: str
     metric: Metric
-    verb: str
-    less: str
     what: str
 
 
 CONTRASTS: Final = (
-    Contrast(
-        *("page", "fetch-100", "A list of pages without links, at 100 slots", CPU_PER_1000),
-        *("need", "less", "processor time per fetched 2 KB page"),
-    ),
-    Contrast(
-        *("crawl", "throughput-100", "A crawl, at 100 slots", CPU_PER_1000, "need", "less"),
-        "processor time per crawled 2 KB page",
-    ),
-    Contrast(
-        *("rate", "throughput-100", "A crawl, at 100 slots", PAGES_PER_S, "crawl", "fewer"),
-        "2 KB pages per second",
-    ),
+    Contrast("page", FETCHED, CPU_PER_1000, "processor time per fetched 2 KB page"),
+    Contrast("crawl", CRAWLED, CPU_PER_1000, "processor time per crawled 2 KB page"),
+    Contrast("rate", CRAWLED, PAGES_PER_S, "2 KB pages per second"),
 )
 
 
@@ -129,15 +121,15 @@ def contrasted(analysis: Analysis, asked: Contrast) -> tuple[Headline, str] | No
     models = of_point(analysis, asked.metric, asked.point)
     if not models:
         return None
-    best = strongest(models)
-    head = contrast(best, asked.verb, asked.what, asked.less) if best else None
+    best, (verb, less) = strongest(models), VERBS[asked.metric]
+    head = contrast(best, verb, asked.what, less) if best else None
     numbers = over_campaigns(analysis, asked)
-    groups: dict[str, list[Comparison]] = {asked.where: models}
+    groups: dict[str, list[Comparison]] = {WHERE[asked.point]: models}
     for c in analysis.compare(asked.metric):
         if c.point == asked.point and c.label not in MODELS:
             group = "HTTP stacks" if c.label in analysis.stacks else "Variants"
             groups.setdefault(group, []).append(c)
-    said = {group: differences(mine, asked.less) for group, mine in groups.items()}
+    said = {group: differences(mine, less) for group, mine in groups.items()}
     everyone = [c for mine in groups.values() for c in mine]
     texts = [f"{group}: {each}." for group, each in said.items() if each]
     texts.append(f"The base: {bases(everyone)}.")
@@ -156,6 +148,7 @@ def contrasted(analysis: Analysis, asked: Contrast) -> tuple[Headline, str] | No
 def over_campaigns(analysis: Analysis, asked: Contrast) -> list[Number]:
     """Each backend's value, and its ratio to the campaign's base and to asyncio."""
     metric, point = asked.metric, asked.point
+    unit, _ = FOR_ONE.get(metric.name, (metric.unit, 1.0))  # ms for 1000 pages are µs for one
     trials = [t for t in stats.trials_of(analysis.records, twins=False) if t.point == point]
     values = stats.block_values(trials, metric)
     ratios = [c for c in analysis.compare(metric) if c.point == point]
@@ -165,7 +158,7 @@ def over_campaigns(analysis: Analysis, asked: Contrast) -> list[Number]:
             ratios.append(Comparison("", point, metric, ASYNCIO, label, ratio, False))
     return [
         *(
-            Number(f"{metric.name}/{point}/{label}", f"{label}: {asked.what}", UNITS[metric], found)
+            Number(f"{metric.name}/{point}/{label}", f"{label}: {asked.what}", unit, found)
             for (_, label), blocks in values.items()
             if (found := stats.spread(blocks.values()))
         ),

@@ -11,7 +11,7 @@ from rich.console import Console
 from bench import filesystem
 from bench.analysis.stats import EQUIVALENT
 from bench.questions.question import few, strongest_of
-from bench.report.charts import Sheet, Skip, designed
+from bench.report.charts import Sheet, designed
 from bench.report.files import CHARTS, SUMMARY
 from bench.report.tables import section, show
 from bench.show.figures import Figure
@@ -28,7 +28,7 @@ class Report:
     title: str
     about: str  # how it was measured, where and when; Markdown
     tables: Sequence[Table]
-    designs: Sequence[Figure | Skip] = ()
+    designs: Sequence[Figure | str] = ()  # or why there is none
     backends: Sequence[str] = ()  # in the order that decides on the colours of the charts
     notes: Sequence[str] = ()  # what was not measured, and why
 

@@ -22,7 +22,6 @@ from bench.fleet.records import FleetTrial, sentence
 from bench.launch import RESULTS
 from bench.questions import analysis_in
 from bench.report import charts, cite, findings
-from bench.report.charts import Skip
 from bench.schema import Environment
 from bench.show.alt import alt
 from bench.show.figures import Figure
@@ -58,7 +57,8 @@ class Material:
     fleet: Run[FleetTrial] | None = None
     fleet_folder: Path | None = None
     gaps: list[Gap] = field(default_factory=list)
-    designs: dict[str, Figure | Skip] = field(default_factory=dict)  # that were asked for
+    # Charts that were asked for, or why there is none.
+    designs: dict[str, Figure | str] = field(default_factory=dict)
 
     @classmethod
     def load(cls, campaign: Path, fleet: Path | None = None) -> Material:
@@ -158,8 +158,7 @@ class Material:
         """A chart for a slide of its own; where there is none, the slide is a gap."""
         found = self.look(name)
         if found is None:
-            skip = self.designs[name]
-            self.missing(kicker, skip.reason if isinstance(skip, Skip) else "")
+            self.missing(kicker, str(self.designs[name]))
         return found
 
     def look(self, name: str) -> Figure | None:
@@ -169,17 +168,16 @@ class Material:
         found = self.designs[name]
         return found if isinstance(found, Figure) else None
 
-    def _design(self, name: str) -> Figure | Skip:
+    def _design(self, name: str) -> Figure | str:
         if name == costs_report.NAME:
             if self.costs is None:
-                return Skip(name, name, "no counts beside the campaign, in ../costs")
+                return "no counts beside the campaign, in ../costs"
             return costs_report.design(self.costs)
         if name == fleet_report.RAMP:
             if self.fleet is None:
-                return Skip(name, name, "no fleet was named: add --fleet results/FLEET")
+                return "no fleet was named: add --fleet results/FLEET"
             return fleet_report.ramp(self.fleet)
-        found = charts.story(self.analysis).get(name)
-        return found or Skip(name, name, "this campaign did not measure it")
+        return charts.story(self.analysis).get(name, "this campaign did not measure it")
 
     def missing(self, kicker: str, reason: str) -> str:
         """Note a slide that is left out; there is nothing to show for it."""

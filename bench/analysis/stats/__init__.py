@@ -18,7 +18,6 @@ Everything here is a pure function of the records. Four rules apply throughout:
 from __future__ import annotations
 
 from bench.analysis.stats.comparisons import (
-    Family,
     Pair,
     PairedValues,
     compare_pairs,
@@ -35,7 +34,6 @@ from bench.analysis.stats.memory import (
     held_trials,
     holds,
     kib_each,
-    memory_growth,
     read_in_all,
     theil_sen,
 )
@@ -52,7 +50,6 @@ from bench.analysis.stats.metrics import (
     per_exchange,
 )
 from bench.analysis.stats.noise import (
-    AaResult,
     NoiseFloor,
     aa_check,
     aa_noise_floor,
@@ -90,16 +87,14 @@ from bench.analysis.stats.records import (
     number_param,
     points_of,
     polled,
-    requests_per_s,
     served,
     share_of_ceiling,
     spread,
     trials_of,
 )
-from bench.analysis.stats.work import EqualWork, Faults, equal_work, faults_of
+from bench.analysis.stats.work import EqualWork, equal_work, faults_of
 from bench.histograms import (
     MIN_BEYOND,
-    Histogram,
     encode_latency,
     merge_histograms,
 )

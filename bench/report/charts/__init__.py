@@ -40,15 +40,6 @@ def laid_out(figure: Figure, look: Look, footer: Sequence[str] = ()) -> Slide:
 
 
 @dataclass(frozen=True)
-class Skip:
-    """A chart that cannot be drawn, and why."""
-
-    name: str
-    title: str
-    reason: str
-
-
-@dataclass(frozen=True)
 class Chart:
     """A chart that was drawn."""
 

@@ -14,6 +14,7 @@ from bench.cli import DONE, FAILED, USAGE
 from bench.micro import hops, parts, pool, startup
 from bench.micro.hops import SUBMIT
 from bench.micro.startup import BARE
+from bench.show.figures import Figure
 from bench.study import runner
 from bench.study.record import Run, StudyError
 from crawlers.backend import Backend
@@ -39,7 +40,8 @@ def test_a_record_is_shown_and_redrawn_to_the_byte(run: Run[Any], tmp_path: Path
         assert table.caption.endswith("(CPython 3.11.9)")
         assert f"\n## {table.caption}\n" in summary
     for design in report.designs:
-        assert "CPython 3.11.9" in design.footer[0]  # type: ignore[union-attr]
+        assert isinstance(design, Figure)
+        assert "CPython 3.11.9" in design.footer[0]
         assert (tmp_path / "charts" / f"{design.name}.svg").stat().st_size > 1000
     (tmp_path / "summary.md").unlink()
     code = FAILED if run.bad else DONE
