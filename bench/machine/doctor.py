@@ -35,7 +35,7 @@ from bench.text import KIB
 Level = Literal["ok", "note", "warning", "refusal"]
 COLOURS: dict[Level, str] = {"ok": "green", "note": "cyan", "warning": "yellow", "refusal": "red"}
 
-QUICK_CONNECTIONS = 10_000
+QUICK_CONNECTIONS = 3_000
 """The most that the quick profile holds, with as many threads: checked for by default."""
 
 
