@@ -86,11 +86,11 @@ def duration_tick(milliseconds: float) -> str:
     """A round time for a tick: 0, 500 µs, 5 ms, 1 s."""
     if milliseconds <= 0:
         return "0"
-    if milliseconds >= 999.5:
-        return f"{milliseconds / 1000:g} s"
-    if milliseconds >= 0.9995:
-        return f"{milliseconds:g} ms"
-    return f"{milliseconds * 1000:g} µs"
+    # Read out beside a chart, a value is not round.
+    short = float(f"{milliseconds:.3g}")
+    if short >= 1000:
+        return f"{short / 1000:g} s"
+    return f"{short:g} ms" if short >= 1 else f"{1000 * short:g} µs"
 
 
 def minutes(seconds: float) -> str:

@@ -12,6 +12,7 @@ import platform
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from subprocess import SubprocessError
 from typing import Final, Literal
@@ -37,6 +38,13 @@ MARGINS = {"threads": 0.2}
 """By how much a model may exceed its baseline; counts of the same code differ by 0.3 % at most.
 
 Threads take turns as the moment has it, and theirs differ by 5 %.
+"""
+TRIES: Final = 3
+"""What exceeds the baseline is counted so often, and the least counts.
+
+Beside other programs the server answers later. Then a loop finds fewer answers each time that it
+waits, and waits more often: ``callbacks`` took 76,845 instructions a page beside a run of the
+tests, and 75,697 alone.
 """
 CROWD: Final[Mapping[str, tuple[str, ...]]] = {"fetch": MODELS, "crawl": ("callbacks",)}
 """Who is counted where: on crawl only the shared parts are new."""
@@ -122,11 +130,15 @@ def check(file: Path = FILE, count: Count = count) -> Outcome:
     entries = load(file).entries
     try:
         key = interpreter()
-        counted = count()
+        entry, counted = entries.get(key), count()
+        for _ in range(1, TRIES):
+            if entry and entry.exceeded(counted):
+                again = count()
+                least = {name: min(again[name], counted.get(name, inf)) for name in again}
+                counted = {**counted, **least}
     except (BenchError, OSError, SubprocessError) as error:
         # A machine on which nothing can be counted says nothing about the code.
         return Outcome("not checked", (f"instructions are not checked: {error}",))
-    entry = entries.get(key)
     made = lines(counted, entry)
     if entry is None:
         made.append(

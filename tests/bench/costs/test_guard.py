@@ -44,6 +44,16 @@ def test_each_model_has_its_margin(file: Path, counted: dict[str, float], status
     assert guard.check(file, lambda: counted).status == status
 
 
+def test_what_was_disturbed_is_counted_again(file: Path) -> None:
+    """Beside the tests callbacks took 2.7 % more, alone 1.1 %: CI failed for no reason."""
+    disturbed = BEFORE | {"fetch callbacks": 102_700.0}
+    counts = iter([disturbed, BEFORE | {"fetch generators": 102_500.0}])
+    assert guard.check(file, lambda: next(counts)).status == "passed"
+    dearer = iter([disturbed] * guard.TRIES)
+    assert guard.check(file, lambda: next(dearer)).status == "more"
+    assert next(dearer, None) is None
+
+
 def test_the_outcome_says_what_to_do_and_what_was_not_counted(file: Path) -> None:
     outcome = guard.check(file, lambda: BEFORE | {"fetch generators": 102_500.0})
     assert "fetch generators" in outcome.lines[-1]
