@@ -7,6 +7,7 @@ import json
 import os
 import re
 import resource
+import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -149,6 +150,8 @@ def show_one(options: argparse.Namespace) -> int:
             raise JobError(found["says"].removeprefix("crawlers: ") or f"{step} did not end")
         print(told(step, site, found))
         return 0
+    if options.json:  # its judge ends it so, also where a shell in the background ignores Ctrl-C
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     found = run(step, options.url or "http://127.0.0.1/", patch, options.slots)
     if options.json:
         print(json.dumps(found))

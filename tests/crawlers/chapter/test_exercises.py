@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -47,6 +48,15 @@ def test_without_task_done_all_pages_come_and_it_never_ends(site: judge.Answer) 
     found = stuck(TASK_DONE, site)
     assert (found["distinct"], found["total"]) == (site["urls"], site["urls"])
     assert "did not end" in steps.told("queue", site, found)
+
+
+def test_an_exercise_in_the_background_ends_as_well(site: judge.Answer) -> None:
+    """A shell starts it with SIGINT ignored, and its judge waited for it for ever."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        assert "seconds" not in broken(TASK_DONE, site, 2.0)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_worker_that_is_not_cancelled_is_destroyed(site: judge.Answer) -> None:
