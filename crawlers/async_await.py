@@ -107,7 +107,8 @@ def disconnect(slot: Slot) -> None:
     """Close the slot's connection, if it has one."""
     if slot.origin is not None:
         secured, slot.origin = slot.origin.tls, None
-        slot.sock.close()
+        if secured is None or not slot.sock.transport.is_closing():
+            slot.sock.close()  # not twice: then CPython 3.11.2 could not abort it
         if secured is not None:
             slot.sock.transport.abort()  # the goodbye is sent; do not wait for the server's
 

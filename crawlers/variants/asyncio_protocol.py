@@ -51,7 +51,8 @@ class Secured:
 
     def close(self) -> None:
         """Close it now."""
-        self.transport.close()
+        if not self.transport.is_closing():  # as in async_await
+            self.transport.close()
         self.transport.abort()
 
 

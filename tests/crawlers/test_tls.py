@@ -8,6 +8,7 @@ import ssl
 import threading
 from collections.abc import Iterator
 from importlib import import_module
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from unittest.mock import Mock
 from urllib.parse import urlsplit
@@ -15,7 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from bench.launch import ROOT
-from crawlers import registry
+from crawlers import async_await, registry
 from crawlers.conformance.scripted import Connection, ScriptedServer, ok
 from crawlers.http import RECV_SIZE, Exchange
 from crawlers.job import Job
@@ -287,3 +288,33 @@ def table() -> Iterator[str]:
     yield "| what | backends |\n| --- | --- |\n"
     for what, names in sorted(found.items()):
         yield f"| {what} | {', '.join(f'`{name}`' for name in names)} |\n"
+
+
+class TransportOf3112:
+    """How CPython 3.11.2 ends TLS: what is closed twice has lost what ``abort`` needs."""
+
+    def __init__(self) -> None:
+        self.closed, self.aborted = 0, False
+
+    def close(self) -> None:
+        self.closed += 1
+
+    def is_closing(self) -> bool:
+        return self.closed > 0
+
+    def abort(self) -> None:
+        if self.closed > 1:
+            raise AttributeError("'NoneType' object has no attribute '_abort'")
+        self.aborted = True
+
+
+def test_a_connection_that_the_server_has_ended_is_closed_once() -> None:
+    """On Debian 12's own Python a crawl over TLS ended in a traceback there."""
+    for ended in (False, True):
+        transport = TransportOf3112()
+        for _ in range(ended):
+            transport.close()
+        sock = SimpleNamespace(close=transport.close, transport=transport)
+        slot: Any = SimpleNamespace(origin=SimpleNamespace(tls=object()), sock=sock)
+        async_await.disconnect(slot)
+        assert (transport.closed, transport.aborted, slot.origin) == (1, True, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import socket
 import string
 import subprocess
@@ -205,6 +206,7 @@ class TestEnvironment:
         for name, value in found.limits.items():
             assert value is not None or f"limits.{name}" in found.reasons
 
+    @pytest.mark.skipif(shutil.which("git") is None, reason="no git here")
     def test_results_do_not_make_it_dirty(self, tmp_path: Path) -> None:
         def git(*arguments: str) -> None:
             identity = ["-c", "user.name=t", "-c", "user.email=t@example.invalid"]
