@@ -41,6 +41,10 @@ class SecureStream(SSLIOStream):
         """Itself."""
         return self
 
+    def is_closing(self) -> bool:
+        """Whether it is closed."""
+        return bool(self.closed())
+
     def abort(self) -> None:
         """Do nothing: Tornado's ``close`` waits for no goodbye."""
 
