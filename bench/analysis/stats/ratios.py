@@ -19,6 +19,7 @@ from scipy import stats as sps
 
 from bench.analysis.stats.metrics import PAGES_PER_S, Metric
 from bench.analysis.stats.records import LEVEL, Spread, limiter_of, trials_of
+from bench.plan.labels import Label
 from bench.schema import TrialRecord
 from bench.store import Records
 
@@ -238,18 +239,15 @@ def block_values(
     found: dict[tuple[str, str], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     given_back: dict[tuple[str, str], float] = defaultdict(float)
     for trial in trials:
-        value, ran = metric.value(trial), (trial.point, trial.backend.partition("@")[2])
+        value, ran = metric.value(trial), (trial.point, Label.parse(trial.label).interpreter)
         if value is not None and math.isfinite(value):
             given_back[ran] = max(given_back[ran], -value)
             found[trial.point, trial.label][trial.block].append(value)
-    least = {
-        (point, label): FAR_ABOVE * given_back[point, label.partition("@")[2].partition("/")[0]]
-        for point, label in found
-    }
     return {
-        key: {block: float(np.exp(np.mean(np.log(values)))) for block, values in blocks.items()}
-        for key, blocks in found.items()
-        if min(map(min, blocks.values())) > least[key]
+        (point, label): {n: float(np.exp(np.mean(np.log(values)))) for n, values in blocks.items()}
+        for (point, label), blocks in found.items()
+        for least in [FAR_ABOVE * given_back[point, Label.parse(label).interpreter]]
+        if min(map(min, blocks.values())) > least
     }
 
 
