@@ -12,7 +12,6 @@ import platform
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from math import inf
 from pathlib import Path
 from subprocess import SubprocessError
 from typing import Final, Literal
@@ -133,9 +132,8 @@ def check(file: Path = FILE, count: Count = count) -> Outcome:
         entry, counted = entries.get(key), count()
         for _ in range(1, TRIES):
             if entry and entry.exceeded(counted):
-                again = count()
-                least = {name: min(again[name], counted.get(name, inf)) for name in again}
-                counted = {**counted, **least}
+                again = count().items()
+                counted = counted | {name: min(n, counted.get(name, n)) for name, n in again}
     except (BenchError, OSError, SubprocessError) as error:
         # A machine on which nothing can be counted says nothing about the code.
         return Outcome("not checked", (f"instructions are not checked: {error}",))
