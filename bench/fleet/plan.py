@@ -18,7 +18,7 @@ from typing import Final
 from bench.conditions.condition import Condition
 from bench.conditions.held import HELD
 from bench.conditions.ways import Way
-from bench.fleet.records import HostFacts, told
+from bench.fleet.records import HostFacts, label_of, told
 from bench.machine.doctor import BYTES_PER_CONNECTION, SPARE_DESCRIPTORS, CheckResult, Needs
 from bench.run.preflight import SERVER_KIB, client_kib
 from bench.sides.tls import Tls
@@ -147,7 +147,7 @@ class FleetPlan:
 
     @property
     def label(self) -> str:
-        return f"{self.backend}/tls" if self.tls else self.backend
+        return label_of(self.backend, over_tls=self.tls is not None)
 
     @property
     def words(self) -> str:

@@ -98,8 +98,7 @@ class FleetTrial(Record):
 
     @property
     def label(self) -> str:
-        """As in a plan: ``callbacks/tls`` over TLS."""
-        return f"{self.backend}/tls" if self.tls else self.backend
+        return label_of(self.backend, over_tls=self.tls is not None)
 
     def per_connection(self, parts: Sequence[str]) -> float | None:
         """Bytes of some parts per connection; None if one of them was not measured."""
@@ -121,6 +120,11 @@ BUDGET: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 """Who holds the memory of a connection: words for the table, and parts of a record."""
 WHOLE = tuple(part for _, parts in BUDGET for part in parts)
+
+
+def label_of(backend: str, *, over_tls: bool) -> str:
+    """``callbacks``, and ``callbacks/tls`` over TLS: of a plan, and of its trial."""
+    return f"{backend}/tls" if over_tls else backend
 
 
 def told(label: str) -> str:
