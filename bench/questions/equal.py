@@ -44,7 +44,7 @@ TURNS: Final = ("throughput-100", "whole-100")
 MOVES: Final = 0.05
 """A change of a ratio by less than this share is not named."""
 CHANGED: Final = "≠"
-KIB_EACH: Final = stats.kib_each(*stats.OWN_PARTS)
+OWN_KIB: Final = stats.kib_each(*stats.OWN_PARTS)
 PROSE: Final = (
     "Each backend crawled as always and with one thing flipped, in turns with each other at 100 "
     "slots. The server sleeps, because threads share its processor. Not flipped: loopback, "
@@ -94,7 +94,7 @@ def _over(trials: list[TrialRecord], base: str) -> dict[str, Blocks]:
     """Label -> block -> what it costs, over the base with a server in the same state."""
     values: dict[tuple[bool, str], dict[int, float]] = defaultdict(dict)
     for trial in trials:
-        value = KIB_EACH(trial) if trial.memory else stats.CPU_PER_1000.value(trial)
+        value = OWN_KIB(trial) if trial.memory else stats.CPU_PER_1000.value(trial)
         if value:
             values[stats.polled(trial), trial.label][trial.block] = value
     return {
