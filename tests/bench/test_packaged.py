@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from bench.claims import verdict
-from bench.cli import reference
 from bench.filesystem import FileError
 from bench.launch import ROOT
 from bench.report.charts import look
@@ -81,21 +80,6 @@ def test_a_claim_that_is_cut_is_named(tmp_path: Path) -> None:
     (tmp_path / "thread-50k.toml").write_text(whole[: len(whole) // 2])
     with pytest.raises(FileError, match=r"thread-50k\.toml: damaged"):
         verdict.load_all(tmp_path)
-
-
-def test_cut_answers_and_slides_are_not_those_of_the_reference(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Half of the slides had been written out as the talk, with status 0."""
-    for name in (reference.ANSWERS, reference.TALK):
-        whole = (reference.FOLDER / name).read_text()
-        (tmp_path / name).write_text(whole[: len(whole) // 2])
-    monkeypatch.setattr(reference, "FOLDER", tmp_path)
-    reference.carried.cache_clear()
-    with pytest.raises(FileError, match=r"answers\.json: damaged"):
-        reference.carried()
-    with pytest.raises(FileError, match=r"talk\.html: damaged"):
-        reference.talk()
 
 
 def test_a_style_that_is_gone_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
-    file = store.usual(arguments.campaign) or store.trials_file(store.REFERENCE)
+    file = store.usual(arguments.campaign)
     if arguments.check:
         return check(file.parent, console, drawn=not arguments.records)
     records = store.load(file)

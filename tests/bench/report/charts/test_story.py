@@ -133,5 +133,5 @@ def test_forty_backends() -> None:
     for data in (bars, Lines([Plot(dict.fromkeys(backends, points), axis, axis)])):
         with style(look):
             slide = laid_out(Figure("many", "Many", None, "", data), look)
-        names = [text.get_text() for text in slide.figure.findobj(Text)]  # type: ignore[attr-defined]
+        names = [text.get_text() for text in slide.figure.findobj(Text)]
         assert {*backends} <= {*names}
