@@ -60,8 +60,8 @@ class HostReport(NamedTuple):
 
 
 @dataclass(slots=True)
-class Pair:
-    """A worker and its server, with the result as soon as there is one."""
+class Crew:
+    """A share at work: a worker and its server, with the result as soon as there is one."""
 
     share: Share
     server: Server
@@ -72,7 +72,7 @@ class Pair:
 class Host:
     def __init__(self, name: str) -> None:
         self.name = name
-        self.pairs: list[Pair] = []
+        self.crews: list[Crew] = []
         self.ends = ExitStack()
 
     def do(self, method: str, *arguments: Any) -> Any:  # noqa: ANN401
@@ -124,13 +124,13 @@ class Host:
         warmup = self._server(workloads.WARMUP_SITE)
         for share, server in zip(shares, servers, strict=True):
             worker = self.ends.enter_context(WorkerProcess(f"worker {share.number}"))
-            self.pairs.append(Pair(share, server, worker))
+            self.crews.append(Crew(share, server, worker))
             worker.command(self._command(share, server, warmup, scratch))
-        for pair in self.pairs:
-            pair.worker.ready(READY_S)
-        for pair in self.pairs:
-            pair.server.reset()
-            pair.server.hold()
+        for crew in self.crews:
+            crew.worker.ready(READY_S)
+        for crew in self.crews:
+            crew.server.reset()
+            crew.server.hold()
         memory.wait_until_settled()
         self.before, self.counters = self._memory(), kernel.counters()
 
@@ -160,21 +160,21 @@ class Host:
         def read(pid: int) -> MemoryParts:
             return memory.process_parts(psutil.Process(pid), stack)
 
-        own = memory.total([read(pair.worker.pid) for pair in self.pairs])
-        other = memory.total([read(pair.server.pid) for pair in self.pairs])
+        own = memory.total([read(crew.worker.pid) for crew in self.crews])
+        other = memory.total([read(crew.server.pid) for crew in self.crews])
         return Snapshot(own, other, memory.free_memory(or_anonymous=True), memory.read_slabs())
 
     def go(self) -> None:
-        for pair in self.pairs:
-            pair.worker.go()
+        for crew in self.crews:
+            crew.worker.go()
 
     def look(self) -> HostStatus:
-        held = sum(self.pool.map(lambda pair: pair.server.held(), self.pairs))
-        for pair in self.pairs:
-            if pair.result is None:
+        held = sum(self.pool.map(lambda crew: crew.server.held(), self.crews))
+        for crew in self.crews:
+            if crew.result is None:
                 with suppress(TimeoutError):
-                    pair.result = pair.worker.result(time.monotonic() + LOOK_S)
-        results = sum(pair.result is not None for pair in self.pairs)
+                    crew.result = crew.worker.result(time.monotonic() + LOOK_S)
+        results = sum(crew.result is not None for crew in self.crews)
         return HostStatus(held, results, memory.free_memory())
 
     def read(self) -> None:
@@ -183,20 +183,20 @@ class Host:
     def release(self) -> None:
         """Release the held answers, all servers together at the pace of the ramp."""
         per_s = self.plan.ramp_per_s / len(self.plan.shares)
-        list(self.pool.map(lambda pair: pair.server.release(per_s), self.pairs))
+        list(self.pool.map(lambda crew: crew.server.release(per_s), self.crews))
 
     def report(self) -> HostReport:
         workers, void = [], None
-        for pair in self.pairs:
-            server, result, slots = pair.server, pair.result, pair.share.connections
+        for crew in self.crews:
+            server, result, slots = crew.server, crew.result, crew.share.connections
             assert result is not None
             ledger, values = server.ledger(), asdict(result)
             reason = void_reason(self.plan.under, result, ledger, slots, server.digest)
             if reason and void is None:
-                void = f"worker {pair.share.number} on host {self.name}: {reason}"
+                void = f"worker {crew.share.number} on host {self.name}: {reason}"
             workers.append(
                 Worker(
-                    worker=pair.share.number,
+                    worker=crew.share.number,
                     host=self.name,
                     server=server.prefix,
                     connections=slots,
@@ -205,7 +205,7 @@ class Host:
                     ledger=ledger,
                 )
             )
-        connections = sum(pair.share.connections for pair in self.pairs)
+        connections = sum(crew.share.connections for crew in self.crews)
         return HostReport(
             workers,
             void,
@@ -214,11 +214,11 @@ class Host:
         )
 
     def stop(self) -> None:
-        for pair in self.pairs:
-            if pair.result is None:
-                pair.worker.process.kill()  # it would not end by itself
+        for crew in self.crews:
+            if crew.result is None:
+                crew.worker.process.kill()  # it would not end by itself
         self.ends.close()
-        self.pairs = []
+        self.crews = []
 
 
 def growth(before: Snapshot, held: Snapshot, connections: int) -> Growth:
