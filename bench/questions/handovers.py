@@ -21,8 +21,7 @@ import numpy as np
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import Spread
-from bench.analysis.stats.campaigns import Number
+from bench.analysis.stats import Number, Spread
 from bench.analysis.summary import processors
 from bench.plan.participants import BASE, FREE, PINNED
 from bench.plan.workloads import REFERENCE_SLOTS

@@ -16,8 +16,7 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import MEMORY_PARTS, Comparison, MemoryFit, Spread
-from bench.analysis.stats.campaigns import Number
+from bench.analysis.stats import MEMORY_PARTS, Comparison, MemoryFit, Number, Spread
 from bench.analysis.wording import prose
 from bench.plan.participants import FREE, MAPPED
 from bench.questions.question import Answer, Headline, few

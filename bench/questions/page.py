@@ -26,12 +26,12 @@ from bench.analysis.stats import (
     CPU_PER_1000,
     CPU_PER_REQUEST,
     PAGES_PER_S,
+    Blocks,
     Comparison,
     Metric,
+    Number,
     Spread,
 )
-from bench.analysis.stats.campaigns import Number
-from bench.analysis.stats.comparisons import Blocks
 from bench.analysis.summary import processors
 from bench.analysis.wording import FOR_ONE, bases, prose
 from bench.plan.labels import Label

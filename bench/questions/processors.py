@@ -15,8 +15,7 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import Comparison, Ratio
-from bench.analysis.stats.comparisons import Blocks
+from bench.analysis.stats import Blocks, Comparison, Ratio
 from bench.analysis.summary import processors as processors_of
 from bench.analysis.wording import against, conjugated, interval
 from bench.plan.labels import Label

@@ -14,8 +14,7 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import CPU_PER_1000, Comparison
-from bench.analysis.stats.comparisons import Blocks
+from bench.analysis.stats import CPU_PER_1000, Blocks, Comparison
 from bench.questions.columns import Columns
 from bench.questions.question import RANGES, Headline, few
 from bench.show.measured import US, Measure, Measured, within

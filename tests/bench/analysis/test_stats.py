@@ -480,16 +480,18 @@ def test_share_of_ceiling_uses_the_nearest_measurement() -> None:
     ]
     share = sure(stats.share_of_ceiling(records, trials))
     assert 0.2 < share.median < 0.5
-    assert stats.ceiling_for(replace(records, ceilings=[]), trials[0]) is None
+    assert stats.records.ceiling_for(replace(records, ceilings=[]), trials[0]) is None
     unknown = records.ceilings[0].model_copy(update={"requests_per_s": None})
-    assert stats.ceiling_for(replace(records, ceilings=[unknown]), trials[0]) is None
+    assert stats.records.ceiling_for(replace(records, ceilings=[unknown]), trials[0]) is None
 
 
 def test_natural_order_of_points() -> None:
     names = ["throughput-1000", "throughput-10", "throughput-1", "throughput-100"]
-    assert sorted(names, key=stats.natural_key) == [f"throughput-{n}" for n in (1, 10, 100, 1000)]
+    assert sorted(names, key=stats.records.natural_key) == [
+        f"throughput-{n}" for n in (1, 10, 100, 1000)
+    ]
     for odd in ("throughput-²", f"throughput-{'9' * 5000}"):  # names in records may be any
-        assert stats.natural_key(odd)[0] == stats.natural_key("throughput-1")[0]
+        assert stats.records.natural_key(odd)[0] == stats.records.natural_key("throughput-1")[0]
 
 
 def test_limiter_by_majority() -> None:
