@@ -263,17 +263,17 @@ def trials_file(campaign: Path) -> Path:
     )
 
 
-def usual(named: Path | None) -> Path | None:
+def usual(named: Path | None) -> Path:
     """The records' file of the campaign that is named, or else the newest, or the reference's.
 
-    None where there is no campaign. Raises :class:`StoreError` when the named one is none.
+    Raises :class:`StoreError` when there is none.
     """
     if named is not None:
         return trials_file(named)
     # The name of a campaign begins with the time. A published one has a word for a name.
     newest = sorted(RESULTS.glob("[0-9]*"), reverse=True)
-    files = (folder / name for folder in (*newest, REFERENCE) for name in (FILE_NAME, PACKED))
-    return next((file for file in files if file.is_file()), None)
+    files = (folder / name for folder in newest for name in (FILE_NAME, PACKED))
+    return next(filter(Path.is_file, files), None) or trials_file(REFERENCE)
 
 
 def load(path: Path) -> Records:

@@ -3,13 +3,15 @@
 ``python -m tools.rebuild`` draws the charts, reports and summaries under ``results/`` and fills
 the generated parts of README.md and docs/. It measures nothing. Run it after a change to the
 analysis, a table, a chart or the wording of a finding, and commit what it lists. Name parts to
-rebuild only these: a folder under ``results/``, ``documents``, ``carried`` (what a wheel has).
+rebuild only these: a folder under ``results/``, ``documents``, ``headlines`` (the numbers of all
+published campaigns, which the package carries).
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import os
 import re
 import textwrap
@@ -31,7 +33,6 @@ from bench.claims import ledger, measure
 from bench.claims.experiments import stack_ripping
 from bench.claims.verdict import Evidence
 from bench.cli.commands.report import EXTENSIONS
-from bench.cli.reference import FOLDER
 from bench.costs import accounts as counts
 from bench.costs import report as costs_report
 from bench.costs.accounts import Account
@@ -48,7 +49,7 @@ from bench.show.measured import p99_response
 from bench.show.table import MISSING
 from bench.show.words import machine_words
 from crawlers.chapter import CRAWLS
-from tools import carried, quotes, records, sidebyside, tracebacks
+from tools import quotes, records, sidebyside, tracebacks
 from tools.cards import document as cards_document
 from tools.cards import libraries
 
@@ -303,6 +304,22 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
 """(document of docs/, name of a generated part) -> what makes it."""
 
 
+DIGITS: Final = 6
+"""Of each number that the package carries: more than any table shows."""
+
+
+def carry() -> None:
+    """Write what the published campaigns give together, a line for each value."""
+
+    def rounded(digits: str) -> float:
+        return float(f"{float(digits):.{DIGITS}g}")
+
+    values = json.loads(campaigns.combine([]).model_dump_json(), parse_float=rounded)
+    lines = json.dumps(values, ensure_ascii=False, separators=(",\n", ":"))
+    filesystem.write_text(campaigns.PUBLISHED, f"{lines}\n")
+    campaigns.published.cache_clear()
+
+
 def documents() -> None:
     """Fill the generated documents and parts of documents."""
     os.chdir(ROOT)
@@ -328,14 +345,15 @@ FOLDERS: Final[dict[str, Callable[[Path], None]]] = {
 
 def sums() -> dict[Path, str]:
     """The checksums of everything that may be rebuilt."""
-    folders = (ROOT / "docs", RESULTS, FOLDER)
-    files = [ROOT / "README.md", *(file for folder in folders for file in folder.rglob("*"))]
+    folders = (ROOT / "docs", RESULTS)
+    files = [file for folder in folders for file in folder.rglob("*")]
+    files += [ROOT / "README.md", campaigns.PUBLISHED]
     return {file: hashlib.sha256(file.read_bytes()).hexdigest() for file in files if file.is_file()}
 
 
 def main() -> None:
     """Rebuild what is named, or everything."""
-    names = ["carried", *FOLDERS, "documents"]
+    names = ["headlines", *FOLDERS, "documents"]  # the first is what all others quote
     parser = argparse.ArgumentParser(
         prog="python -m tools.rebuild",
         description=__doc__,
@@ -349,8 +367,8 @@ def main() -> None:
     for name in parts:
         if name in FOLDERS:
             FOLDERS[name](RESULTS / name)
-        elif name == "carried":
-            carried.write(FOLDER, RESULTS / "reference", RESULTS / "fleet")
+        elif name == "headlines":
+            carry()
         else:
             documents()
     after = sums()

@@ -33,7 +33,7 @@ from bench.text import listing, plural, significant, times
 FOLDER: Final = RESULTS / "headlines"
 """The campaigns that are published."""
 PUBLISHED: Final = ROOT / "bench" / "reference" / "headlines.json"
-"""What they gave."""
+"""What they gave; ``python -m tools.rebuild headlines`` writes it."""
 
 
 class CombineError(BenchError):

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import csv
 import io
-import json
-from typing import Final, Literal, get_args
+from typing import Final
 
 from bench.schema import (
     Cancelled,
@@ -27,8 +26,6 @@ from bench.schema import (
 from bench.store import Records
 
 Scalar = float | int | str | None
-ExportFormat = Literal["csv", "json"]
-KINDS: Final[tuple[str, ...]] = get_args(ExportFormat)
 
 PLAIN: Final = (
     *("trial", "block", "position", "workload", "point", "backend", "label", "family", "rung"),
@@ -100,13 +97,3 @@ def to_csv(records: Records) -> str:
 def inert(cell: Scalar) -> Scalar:
     """A cell that no spreadsheet takes for a formula: a text that begins like one gets a quote."""
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
-
-
-def to_json(records: Records) -> str:
-    """The table as a JSON array with one object for each trial, one to a line."""
-    lines = (json.dumps(row, ensure_ascii=False) for row in table(records))
-    return "[\n" + ",\n".join(lines) + "\n]\n"
-
-
-def text(records: Records, kind: ExportFormat) -> str:
-    return to_csv(records) if kind == "csv" else to_json(records)

@@ -12,7 +12,6 @@ import gzip
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final
 
 from markupsafe import Markup
@@ -89,10 +88,6 @@ def page(
     pictures = {
         one.name: markup.svg(one.name, one.alt, one.files["svg"], colours) for one in charts
     }
-    narrow = {
-        one.name: [markup.svg(file.stem, one.alt, file, colours) for file in one.narrow]
-        for one in charts
-    }
     first = shown_first([*pictures])
     return templates.get_template("page.html").render(
         campaign=campaign,
@@ -105,7 +100,6 @@ def page(
         footer=footer(analysis),
         tables=page_tables(analysis),
         pictures=pictures,
-        narrow=narrow,
         folder=folder,
         glance=next((each for each in charts if each.name == GLANCE), None),
         figures=[x for name in first for x in charts if x.name == name and name != GLANCE],
@@ -203,32 +197,21 @@ def build(
     folder: Path,
     file: Path,
     extensions: Sequence[Extension] = (),
-    *,
-    everything: bool = False,
 ) -> list[Chart]:
     """Draw the charts and write summary, page and citation to ``folder``; returns the charts.
 
     ``file`` holds the records: its checksum is cited, and extensions find their
-    own records beside it. Charts are drawn as SVG and PNG; ``everything`` adds
-    PDF. Raises :class:`bench.errors.BenchError` when something cannot be written.
+    own records beside it. Raises :class:`bench.errors.BenchError` when something
+    cannot be written.
     """
     sha256 = cite.checksum(file)
     sections = [found for one in extensions for found in one.sections(analysis, file.parent)]
     beside = {name: what for one in extensions for name, what in one.records.items()}
-    with TemporaryDirectory(prefix="c10k-") as narrow:
-        try:
-            drawn = render_all(
-                analysis,
-                folder / files.CHARTS,
-                formats=("svg", "png", "pdf") if everything else ("svg", "png"),
-                narrow=Path(narrow),
-            )
-        except OSError as error:
-            raise store.StoreError(f"{error.filename or folder}: {error.strerror}") from None
-        filesystem.write_text(folder / files.SUMMARY, summary.to_markdown(analysis))
-        filesystem.write_text(folder / files.CITATION, cite.bibtex(analysis.campaign, sha256))
-        # Last: it links to what is there.
-        text = page(analysis, drawn, folder, sha256, sections, beside)
+    drawn = render_all(analysis, folder / files.CHARTS)
+    filesystem.write_text(folder / files.SUMMARY, summary.to_markdown(analysis))
+    filesystem.write_text(folder / files.CITATION, cite.bibtex(analysis.campaign, sha256))
+    # Last: it links to what is there.
+    text = page(analysis, drawn, folder, sha256, sections, beside)
     filesystem.write_text(folder / files.PAGE, text)
     return drawn
 
@@ -240,12 +223,11 @@ def write(
     file: Path,
     extensions: Sequence[Extension] = (),
     *,
-    everything: bool = False,
     verbose: bool = False,
 ) -> None:
     """As :func:`build`, and print one screen, or with ``verbose`` the tables before it."""
     analysis = analysis_of(records, turnlog.load(file.parent))
-    build(analysis, folder, file, extensions, everything=everything)
+    build(analysis, folder, file, extensions)
     if not console.is_terminal:
         console.width = max(files.PLAIN_WIDTH, console.width)
     if verbose:

@@ -33,7 +33,7 @@ from bench import store
 from bench.capacity import model, report
 from bench.capacity.advice import advise
 from bench.capacity.model import MOST_LOAD, Costs, Need
-from bench.cli import DONE, FAILED, options, reference
+from bench.cli import DONE, FAILED, options
 from bench.launch import RESULTS, shown
 from bench.questions import analysis_in
 
@@ -88,19 +88,16 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         print(json.dumps({**asdict(found), "answer": report.answer(found)}))
     else:
         report.show(found, costs, console)
-        if file is None or (file.parent == store.REFERENCE and arguments.results is None):
+        if file.parent == store.REFERENCE and arguments.results is None:
             hint(console)
     return DONE if any(row.can == "yes" for row in found.rows) else FAILED
 
 
-def known(file: Path | None) -> Costs:
+def known(file: Path) -> Costs:
     """The costs of a campaign.
 
-    Without a file, what the package carries of the reference. Raises
-    :class:`bench.store.StoreError` where a campaign cannot compare backends.
+    Raises :class:`bench.store.StoreError` where it cannot compare backends.
     """
-    if file is None:
-        return reference.carried().costs
     costs = model.costs(analysis_in(file))
     if costs is None:
         raise store.StoreError(
@@ -115,11 +112,10 @@ def known(file: Path | None) -> Costs:
     return costs
 
 
-def campaign_file(given: Path | None) -> Path | None:
+def campaign_file(given: Path | None) -> Path:
     """The records to read: of the given campaign, of the reference, or of the newest campaign.
 
-    None where no campaign is named and there is none. Raises :class:`bench.store.StoreError`
-    where the named one is none.
+    Raises :class:`bench.store.StoreError` where there is none.
     """
     if given is None and store.REFERENCE.is_dir():
         return store.trials_file(store.REFERENCE)

@@ -16,7 +16,7 @@ import argparse
 from rich.console import Console
 
 from bench import store
-from bench.cli import DONE, options, reference
+from bench.cli import DONE, options
 from bench.errors import BenchError
 from bench.questions import analysis_in
 from bench.report import cite, findings
@@ -37,30 +37,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
     file, wanted = store.usual(arguments.campaign), arguments.finding
-    if file is None:
-        campaign, sha256 = reference.carried().campaign, reference.carried().sha256
-    else:
-        campaign, sha256 = store.load(file).campaign, cite.checksum(file)
     if wanted is None:
+        campaign, sha256 = store.load(file).campaign, cite.checksum(file)
         print(
             printable(f"{cite.text(campaign, sha256)}\n\n{cite.bibtex(campaign, sha256)}"), end=""
         )
         return DONE
-    if file is None:
-        found, source = reference.carried().findings, reference.carried().source
-    else:
-        analysis = analysis_in(file)
-        found, source = findings.named(analysis), findings.source(analysis)
+    analysis = analysis_in(file)
+    campaign, named = analysis.campaign, findings.named(analysis)
     if wanted == ALL:
-        print(printable(findings.listed(found.values(), source)))
+        print(printable(findings.listed(named.values(), findings.source(analysis))))
         return DONE
     if wanted == LIST:
-        print("\n".join(found))
+        print("\n".join(named))
         return DONE
-    named = {name.replace("_", "-"): quoted for name, quoted in found.items()}
-    if (quoted := named.get(wanted.replace("_", "-"))) is None:
+    hyphened = {name.replace("_", "-"): finding for name, finding in named.items()}
+    if (finding := hyphened.get(wanted.replace("_", "-"))) is None:
         raise UnknownFindingError(
-            f"campaign {campaign.campaign} has no finding {wanted!r}; it has {', '.join(found)}"
+            f"campaign {campaign.campaign} has no finding {wanted!r}; it has {', '.join(named)}"
         )
-    print(printable(cite.quotation(quoted, campaign)))
+    print(printable(cite.quotation(finding, campaign)))
     return DONE

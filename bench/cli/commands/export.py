@@ -1,10 +1,10 @@
-"""Write a campaign's trials as one flat table.
+"""Write a campaign's trials as one flat table, in CSV.
 
 One row per trial, void ones too. On a terminal, control characters are shown as escapes.
 docs/exporting.md has an example.
 
   python -m bench export results/A > trials.csv
-  python -m bench export results/A --format json --out trials.json
+  python -m bench export results/A --out trials.csv
 """
 
 from __future__ import annotations
@@ -23,13 +23,12 @@ from bench.text import printable
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_campaign(parser, usual=False)
-    parser.add_argument("--format", choices=export.KINDS, default="csv", help="default: csv")
     parser.add_argument("--out", type=Path, metavar="FILE", help="default: standard output")
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
     records = store.load(store.trials_file(arguments.campaign))
-    text = export.text(records, arguments.format)
+    text = export.to_csv(records)
     if arguments.out is not None:
         filesystem.write_text(arguments.out, text)
     else:

@@ -32,7 +32,6 @@ EXTENSIONS = (CLAIMS,)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_campaign(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="default: beside the records")
-    parser.add_argument("--everything", action="store_true", help="charts also as PDF")
     parser.add_argument("--base", metavar="NAME", help="take all ratios to this backend instead")
     options.add_verbose(parser)
     parser.add_argument("--check", action="store_true", help="check what is there instead")
@@ -42,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
-    file = store.usual(arguments.campaign) or store.trials_file(store.REFERENCE)
+    file = store.usual(arguments.campaign)
     if arguments.check:
         return check(file.parent, console, drawn=not arguments.records)
     records = store.load(file)
@@ -53,15 +52,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     if arguments.base is not None:
         records.campaign = backends.rebased(records.campaign, arguments.base)
     folder = arguments.out or file.parent
-    page.write(
-        records,
-        folder,
-        console,
-        file,
-        EXTENSIONS,
-        everything=arguments.everything,
-        verbose=arguments.verbose,
-    )
+    page.write(records, folder, console, file, EXTENSIONS, verbose=arguments.verbose)
     return DONE
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from rich.console import Console
 
 from bench import filesystem, store
-from bench.cli import DONE, options, reference
+from bench.cli import DONE, options
 from bench.launch import shown
 from bench.talk import slides
 from bench.talk.material import Material
@@ -39,10 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
     fleet, page = arguments.fleet, arguments.page
-    campaign = store.usual(arguments.campaign)
-    if campaign is None and fleet is page is None:
-        return write_carried(arguments.out or Path(), console)
-    material = Material.load(campaign or store.REFERENCE, fleet)
+    material = Material.load(store.usual(arguments.campaign), fleet)
     talk = slides.tell(material, command(material.folder, fleet, page))
     if page is not None:
         filesystem.write_text(page, slides.document(talk, page))
@@ -55,15 +52,6 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     for gap in material.gaps:
         said = f"“{gap.kicker}” is left out: {gap.reason}."
         console.print(said, soft_wrap=True, markup=False)
-    return DONE
-
-
-def write_carried(out: Path, console: Console) -> int:
-    """Write the slides of the reference where there is no campaign."""
-    filesystem.make_folder(out)
-    filesystem.write_text(out / NAME, reference.talk())
-    console.print(f"slides: {out / NAME}", soft_wrap=True)
-    console.print("These are the slides of the reference: there is no campaign of yours here.")
     return DONE
 
 

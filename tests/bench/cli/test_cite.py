@@ -8,7 +8,7 @@ import pytest
 
 from bench import store
 from bench.__main__ import main
-from bench.cli import DONE, USAGE, reference
+from bench.cli import DONE, USAGE
 from tests.bench.cli.test_cli import save
 from tests.bench.synthetic import campaign
 
@@ -23,7 +23,8 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_newest_campaign_is_read_or_else_the_reference(results: Path) -> None:
     records = campaign(blocks=1, samples=10, workloads=["throughput"])
-    assert store.usual(None) is None
+    with pytest.raises(store.StoreError, match="no campaign here"):
+        store.usual(None)
     for name in ("reference", "20261120-080000-aaaaaa", "20261122-080000-bbbbbb"):
         file = save(results / name, records) / store.FILE_NAME
         assert store.usual(None) == file
@@ -55,20 +56,15 @@ def test_a_finding_is_quoted_with_interval_machine_and_interpreter(
     assert main(["cite", folder, "--finding", "list"]) == DONE
     names = capsys.readouterr().out.split()
     assert {"memory", "waiting"} <= {*names}
+    assert main(["cite", folder, "--finding", "all"]) == DONE
+    assert said.partition(" (")[0] in capsys.readouterr().out.replace("*", "").replace("`", "")
     assert main(["cite", folder, "--finding", "memroy"]) == USAGE
     assert f"no finding 'memroy'; it has {', '.join(names)}" in capsys.readouterr().err
 
 
-def test_without_any_campaign_the_carried_answers_are_read(
-    results: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+@pytest.mark.parametrize("command", ["cite", "talk", "report"])
+def test_without_any_campaign_it_says_how_to_run_one(
+    command: str, results: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    kept = reference.carried()
-    assert main(["cite"]) == DONE
-    assert kept.sha256 in capsys.readouterr().out
-    assert main(["cite", "--finding", "tls-pages"]) == DONE, "with a hyphen or an underscore"
-    assert capsys.readouterr().out.startswith("Encrypting a 2 KB page")
-    assert main(["cite", "--finding", "all"]) == DONE
-    assert kept.findings["tls-memory"] in capsys.readouterr().out
-    assert main(["talk", "--out", str(tmp_path / "out")]) == DONE
-    assert (tmp_path / "out" / "talk.html").is_file()
-    assert main(["report"]) == USAGE
+    assert main([command]) == USAGE
+    assert "no campaign here" in capsys.readouterr().err

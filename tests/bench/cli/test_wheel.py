@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from bench.cli import reference
 from bench.launch import PACKAGES, ROOT
 from tests.programs import Done, python
 
@@ -80,23 +79,6 @@ def test_a_wheel_works_in_an_empty_folder(site: Path, tmp_path: Path) -> None:
     assert files_in(site) == installed
 
 
-def test_without_a_campaign_the_reference_answers(site: Path, tmp_path: Path) -> None:
-    kept = reference.carried()
-    name = kept.campaign.campaign
-    for command, said in (
-        (["advise", "--connections", "5000", "--rate", "2000", "--tls"], name),
-        (["cite"], kept.sha256),
-        (["cite", "--finding", "tls-memory"], name),
-        (["cite", "--finding", "all"], name),
-        (["talk"], "slides: talk.html"),
-    ):
-        done = c10k_bench(site, tmp_path, *command)
-        assert (done.returncode, done.stderr) == (0, ""), command
-        assert said in done.stdout
-    (slides,) = tmp_path.iterdir()
-    assert slides.read_text() == (reference.FOLDER / reference.TALK).read_text()
-
-
 @pytest.mark.parametrize(
     ("command", "message"),
     [
@@ -106,8 +88,8 @@ def test_without_a_campaign_the_reference_answers(site: Path, tmp_path: Path) ->
         ),
         (["report", "A"], "A: no campaign here (no trials.jsonl); run one with: c10k-bench run"),
         (["report"], "no campaign here (no trials.jsonl); run one with: c10k-bench run"),
-        (["talk", "--page", "talk.md"], "no campaign here (no trials.jsonl); run one with: "),
-        (["cite", "--finding", "memroy"], "has no finding 'memroy'; it has page, crawl, rate"),
+        (["talk"], "no campaign here (no trials.jsonl); run one with: c10k-bench run"),
+        (["advise"], "no campaign here (no trials.jsonl); run one with: c10k-bench run"),
         (["study", "micro", "--redraw"], "measure with c10k-bench study micro --out results/micro"),
     ],
 )

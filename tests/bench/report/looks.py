@@ -12,6 +12,7 @@ from matplotlib.text import Text
 from bench.analysis.analysis import Analysis
 from bench.report.charts import laid_out, story
 from bench.report.charts.look import DPI, Look, style
+from bench.report.charts.slide import Slide
 from bench.show import figures
 from bench.show.words import footer
 
@@ -34,22 +35,26 @@ def crowded(
     """The texts of a chart that lie on another, leave the slide or are small, one in a line."""
     look = Look("wide", backends)
     with style(look):
-        figure = laid_out(design, look, small_print).figure
-        figure.draw_without_rendering()
-        texts = list(shown(figure))
-        boxes = [(text.get_text(), text.get_window_extent()) for text in texts]
-        small = {text.get_text() for text in texts if pixels(text, look) < SMALLEST}
-    width, height = (DPI * side for side in look.size)
-    found = [
-        f"{design.name}: {text!r} leaves the slide"
+        return crowds(design.name, laid_out(design, look, small_print))
+
+
+def crowds(name: str, slide: Slide) -> list[str]:
+    """The same of a slide that is laid out already; within its style."""
+    slide.figure.draw_without_rendering()
+    texts = list(shown(slide.figure))
+    boxes = [(text.get_text(), text.get_window_extent()) for text in texts]
+    small = {text.get_text() for text in texts if pixels(text, slide.look) < SMALLEST}
+    width, height = (DPI * side for side in slide.look.size)
+    wrong = [
+        f"{name}: {text!r} leaves the slide"
         for text, box in boxes
         if box.x0 < 0 or box.x1 > width or box.y0 < 0 or box.y1 > height
     ]
-    for (one, a), (two, b) in itertools.combinations(boxes, 2):
+    for (text, a), (other, b) in itertools.combinations(boxes, 2):
         beside = a.x1 <= b.x0 + TOUCHING or b.x1 <= a.x0 + TOUCHING
         if not beside and a.y1 > b.y0 + TOUCHING and b.y1 > a.y0 + TOUCHING:
-            found.append(f"{design.name}: {one!r} lies on {two!r}")
-    return found + [f"{design.name}: {text!r} is too small" for text in sorted(small)]
+            wrong.append(f"{name}: {text!r} lies on {other!r}")
+    return wrong + [f"{name}: {text!r} is too small" for text in sorted(small)]
 
 
 def pixels(text: Text, look: Look) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -55,14 +54,11 @@ def test_what_sets_trials_of_a_label_apart_is_a_column() -> None:
     assert planned | apart <= {*export.PARAMS, "switch_interval_s"}
 
 
-def test_csv_and_json_hold_the_same(records: Records) -> None:
-    from_json = json.loads(export.to_json(records))
-    from_csv = list(csv.DictReader(io.StringIO(export.to_csv(records))))
-    assert from_json == export.table(records)
-    assert [
+def test_csv_holds_the_table(records: Records) -> None:
+    assert list(csv.DictReader(io.StringIO(export.to_csv(records)))) == [
         {name: "" if value is None else str(value) for name, value in row.items()}
-        for row in from_json
-    ] == from_csv
+        for row in export.table(records)
+    ]
 
 
 def test_no_text_in_csv_is_a_formula(records: Records) -> None:

@@ -37,6 +37,12 @@ def analysis() -> Analysis:
     )
 
 
+@pytest.fixture(scope="module")
+def pages(analysis: Analysis) -> dict[str, str]:
+    """The files of docs/cards."""
+    return document.pages(analysis, [], "0" * 64)
+
+
 def rows(analysis: Analysis, label: str) -> dict[str, list[str]]:
     """The rows of its numbers by their first cells."""
     return {texts[0]: texts[1:] for texts in numbers(analysis, label).texts}
@@ -84,10 +90,10 @@ def test_an_advantage_is_a_verdict_to_the_better(analysis: Analysis) -> None:
 
 
 def test_there_is_a_card_for_each_that_people_choose_and_a_table_of_all(
-    analysis: Analysis, tmp_path: Path
+    analysis: Analysis, pages: dict[str, str], tmp_path: Path
 ) -> None:
     (tmp_path / "gone.md").write_text("a backend that is no more")
-    document.write(tmp_path, document.pages(analysis, [], ""))
+    document.write(tmp_path, pages)
     names = {file.name for file in tmp_path.iterdir()}
     assert names == {document.OVERVIEW, *(f"{name}.md" for name in document.CHOSEN)}
     assert set(document.CHOSEN) < OURS.keys()
@@ -100,8 +106,10 @@ def test_there_is_a_card_for_each_that_people_choose_and_a_table_of_all(
     assert f"| {rate} |" in line
 
 
-def test_a_page_is_whole_and_its_links_lead_out_of_the_folder(analysis: Analysis) -> None:
-    text = document.pages(analysis, [], "0" * 64)["trio.md"]
+def test_a_page_is_whole_and_its_links_lead_out_of_the_folder(
+    analysis: Analysis, pages: dict[str, str]
+) -> None:
+    text = pages["trio.md"]
     for title in ("What its documentation recommends", "Numbers", "Where it is ahead", "Limits"):
         assert f"\n## {title}\n" in text
     for address in re.findall(r"\]\(([^)]*)\)", text):

@@ -21,7 +21,7 @@ from tests.bench.report.charts.campaigns import designs, made
 
 @pytest.mark.slow
 def test_formats(tmp_path: Path) -> None:
-    formats: list[Format] = ["svg", "png", "pdf"]
+    formats: list[Format] = ["svg", "png"]
     (found,) = render_all(synthetic.analysed(made()), tmp_path, formats, only=("throughput",))
     assert {p.name for p in found.files.values()} == {f"throughput.{kind}" for kind in formats}
     head = (tmp_path / "throughput.png").read_bytes()[16:24]
@@ -32,9 +32,9 @@ def test_formats(tmp_path: Path) -> None:
 def test_same_records_same_bytes(tmp_path: Path) -> None:
     names = ("memory", "throughput")
     for run in ("a", "b"):
-        render_all(synthetic.analysed(made()), tmp_path / run, ("svg", "png", "pdf"), only=names)
+        render_all(synthetic.analysed(made()), tmp_path / run, only=names)
     first = sorted((tmp_path / "a").iterdir())
-    assert len(first) == 4 * len(names), "three pictures and their words"
+    assert len(first) == 3 * len(names), "two pictures and their words"
     for path in first:
         assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes(), path.name
 
@@ -66,7 +66,7 @@ def full_disk(room: int) -> Iterator[None]:
     ("kind", "room", "fails"),
     [
         *(("svg", 1, "cpu.txt"), ("svg", 5000, "cpu.svg")),
-        *(slow("svg", 1000, "cpu.svg"), slow("png", 5000, "cpu.png"), slow("pdf", 5000, "cpu.pdf")),
+        *(slow("svg", 1000, "cpu.svg"), slow("png", 5000, "cpu.png")),
     ],
 )
 @pytest.mark.parametrize("before", [pytest.param(False, marks=pytest.mark.slow), True])

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 import pytest
 
-from bench.palette import COLOUR, dark_of
 from bench.plan.participants import MAIN_VARIANTS
-from bench.report.charts import Chart
 from bench.report.charts.axes import bar_rows
 from bench.report.charts.kinds import COLOURS
 from bench.report.charts.look import Look, style
@@ -49,14 +45,6 @@ def test_a_main_variant_has_the_same_colour_beside_all_others() -> None:
             many.of(name).colour,
             many.of(name).marker,
         )
-
-
-def test_every_colour_of_a_chart_has_one_in_the_dark(drawn: Mapping[str, Chart]) -> None:
-    for chart in drawn.values():
-        text = chart.files["svg"].read_text()
-        light, dark = {*COLOUR.findall(text[text.index("</style>") :])}, dark_of(text)
-        assert light == dark.keys(), chart.name
-        assert not light & {*dark.values()}, chart.name
 
 
 def test_a_colour_has_one_other_in_the_dark() -> None:

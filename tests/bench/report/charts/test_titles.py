@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 
 import pytest
@@ -90,12 +90,26 @@ def test_a_note_names_nobody_who_is_not_there(made_of: Made) -> None:
                 assert "user" not in found[1], f"{figure.name}: {note}"
 
 
-@CAMPAIGNS
-def test_no_text_is_clipped_or_lies_on_another(made_of: Made) -> None:
+OF_MEMORY = ("glance", "memory", "c10k")
+"""What of a user's campaign looks otherwise: not all of its memory could be read."""
+
+
+@pytest.mark.parametrize(
+    ("made_of", "names"),
+    [
+        (lambda: analysed(of_a_user()), OF_MEMORY),
+        (lambda: analysed(made(blocks=1)), ()),
+        pytest.param(committed.analysis, (), marks=pytest.mark.slow),
+        pytest.param(partial(committed.analysis, LATEST), (), marks=pytest.mark.slow),
+    ],
+    ids=["of-a-user", "one-trial", "reference", "headlines"],
+)
+def test_no_text_is_clipped_or_lies_on_another(made_of: Made, names: Sequence[str]) -> None:
+    """Of a whole campaign: see test_story.py, which draws one."""
     analysis = made_of()
-    print_ = footer(analysis)
-    crowds = [crowded(each, analysis.backends, print_) for each in designs_of(analysis).values()]
-    assert [said for crowd in crowds for said in crowd] == []
+    small_print, story = footer(analysis), designs_of(analysis)
+    crowds = [crowded(story[name], analysis.backends, small_print) for name in names or story]
+    assert [text for crowd in crowds for text in crowd] == []
 
 
 def test_one_trial_looks_like_one_trial() -> None:
