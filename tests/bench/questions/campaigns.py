@@ -524,9 +524,7 @@ def widened(
     made |= {"ladder": rungs(names)} | options
     head, *lines = campaign(backends=names, blocks=blocks, **made)
     cores = {core for place in places.values() for side in place for core in side}
-    assert isinstance(head, CampaignRecord)
-    machine = head.environment.model_copy(update={"cpu_count": len(cores)})
-    return [head.model_copy(update={"environment": machine}), *replaced(lines, moved)]
+    return [altered(head, environment__cpu_count=len(cores)), *replaced(lines, moved)]
 
 
 def without_a_lock() -> Lines:
