@@ -17,13 +17,13 @@ from bench.sides.process import interruptible
 from bench.study.record import StudyError
 
 CONNECT_S: Final = 5.0
-DEADLINES_S: Final = {"start": 300.0, "report": 300.0, "arm": 60.0, "read": 60.0, "stop": 60.0}
-"""By the methods of :class:`Host` that take longer than an answer."""
 ANSWER_S: Final = 30.0
 """After this time without an answer, a host is lost.
 
 With a hundred busy servers on two processors, an answer takes seconds.
 """
+PATIENCE: Final = {"start": 10, "report": 10, "release": 2, "stop": 2}
+"""How many times as long these methods of :class:`Host` may take."""
 
 
 class Here:
@@ -32,8 +32,8 @@ class Here:
     def __init__(self) -> None:
         self._host = Host("this machine")
 
-    def each(self, method: str, *given: Any) -> dict[str, Any]:  # noqa: ANN401
-        return {self._host.name: self._host.do(method, *given)}
+    def each(self, method: str, *arguments: Any) -> dict[str, Any]:  # noqa: ANN401
+        return {self._host.name: self._host.do(method, *arguments)}
 
     def stop(self) -> None:
         self._host.stop()
@@ -43,60 +43,52 @@ class Cluster:
     """Each dask worker is a host: ``10.0.0.2:4321`` is the name of ``tcp://10.0.0.2:4321``."""
 
     def __init__(self, client: Any, answer_s: float) -> None:  # noqa: ANN401
-        self._answer_s, self._lost = answer_s, set[str]()
-        workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
-        if not workers:
-            raise StudyError("the cluster has no worker; start one with: dask worker SCHEDULER")
+        self._answer_s = answer_s
         # An actor lives as long as its future exists.
-        self._futures: dict[str, Any] = {}
-        for address in workers:
-            name = address.partition("://")[2]
-            there = {"workers": [address], "actor": True, "pure": False}
-            self._futures[name] = client.submit(Host, name, **there)
+        self._futures = {
+            worker.partition("://")[2]: client.submit(
+                Host, worker.partition("://")[2], workers=[worker], actor=True, pure=False
+            )
+            for worker in sorted(client.scheduler_info(n_workers=-1)["workers"])
+        }
         self._actors = {
-            name: self._answer(name, future, DEADLINES_S["start"])
-            for name, future in self._futures.items()
+            host: self._answer(host, future, "start") for host, future in self._futures.items()
         }
 
-    def each(self, method: str, *given: Any) -> dict[str, Any]:  # noqa: ANN401
-        """Call a method of all hosts at once. Raises :class:`FleetFault`.
+    def each(self, method: str, *arguments: Any) -> dict[str, Any]:  # noqa: ANN401
+        """Call a method of all hosts at once.
 
-        The deadline applies to each answer, counted from the one before it.
+        Raises :class:`FleetFault`, which names the host, if one fails or is lost. The time limit
+        applies to each answer, counted from the one before it.
         """
-        deadline_s = DEADLINES_S.get(method, self._answer_s)
-        asked = {name: self._begin(name, method, *given) for name in self._actors}
-        return {name: self._answer(name, future, deadline_s) for name, future in asked.items()}
+        calls = {}
+        for host, actor in self._actors.items():
+            with naming(host):
+                calls[host] = actor.do(method, *arguments)
+        return {host: self._answer(host, call, method) for host, call in calls.items()}
 
     def stop(self) -> None:
         """End all processes of the hosts that still answer."""
-        asked = {}
-        for name in self._actors.keys() - self._lost:
-            with suppress(FleetFault):
-                asked[name] = self._begin(name, "stop")
-        for name, future in asked.items():
-            with suppress(FleetFault):
-                self._answer(name, future, DEADLINES_S["stop"])
-        self._lost.clear()
+        for host, actor in self._actors.items():
+            with suppress(FleetFault), naming(host):
+                self._answer(host, actor.do("stop"), "stop")
 
-    def _begin(self, host: str, method: str, *given: Any) -> Any:  # noqa: ANN401
-        try:
-            return self._actors[host].do(method, *given)
-        except RuntimeError as error:
-            self._lost.add(host)
-            raise FleetFault(f"host {host} is gone: {error}") from None
+    def _answer(self, host: str, call: Any, method: str) -> Any:  # noqa: ANN401
+        with naming(host), interruptible():
+            return call.result(timeout=self._answer_s * PATIENCE.get(method, 1))
 
-    def _answer(self, host: str, future: Any, deadline_s: float) -> Any:  # noqa: ANN401
-        try:
-            with interruptible():
-                return future.result(timeout=deadline_s)
-        except FleetFault as error:
-            raise FleetFault(f"host {host}: {error}") from None
-        except TimeoutError:
-            self._lost.add(host)
-            raise FleetFault(f"host {host} is gone: no answer for {deadline_s:g} s") from None
-        except Exception as error:
-            # Dask raises many kinds of errors: broken connections, forgotten workers, and so on.
-            raise FleetFault(f"host {host} failed: {type(error).__name__}: {error}") from None
+
+@contextmanager
+def naming(host: str) -> Iterator[None]:
+    """Whatever goes wrong with a host becomes a :class:`FleetFault` that names it."""
+    try:
+        yield
+    except FleetFault as fault:
+        raise FleetFault(f"host {host}: {fault}") from None
+    except Exception as error:
+        # Dask raises many kinds of errors: broken connections, forgotten workers, and so on.
+        why = "no answer in time" if isinstance(error, TimeoutError) else repr(error)
+        raise FleetFault(f"host {host} is lost: {why}") from None
 
 
 Fleet = Here | Cluster
@@ -106,8 +98,8 @@ Fleet = Here | Cluster
 def connected(scheduler: str | None, answer_s: float = ANSWER_S) -> Iterator[Fleet]:
     """The hosts of the cluster at ``scheduler``; without it, this machine.
 
-    Raises :class:`StudyError` if dask.distributed is missing, or there is no scheduler at that
-    address, or it has no worker.
+    Raises :class:`StudyError` if dask.distributed is missing, there is no scheduler at that
+    address, or it has no worker, or two on one machine.
     """
     if scheduler is None:
         yield Here()
@@ -128,4 +120,11 @@ def connected(scheduler: str | None, answer_s: float = ANSWER_S) -> Iterator[Fle
                 f"no dask scheduler at {scheduler}: {error}; start one with: dask scheduler"
             ) from None
         with client:
-            yield Cluster(client, answer_s)
+            fleet = Cluster(client, answer_s)
+            boots = fleet.each("boot")
+            # Each host counts the kernel's memory of its machine as its own.
+            if not boots or len(set(boots.values())) < len(boots):
+                raise StudyError(
+                    f"start one dask worker on each machine; there are {', '.join(boots) or 'none'}"
+                )
+            yield fleet

@@ -1,9 +1,9 @@
 """A trial that holds connections: all workers of the fleet meet at one barrier.
 
 Every server withholds its answers. The barrier is reached when all servers together
-hold as many requests as the fleet has slots. Then every host reads its memory, and
-only after that do the servers release their answers. If a host or a process is lost
-on the way, the trial ends at once and is void, and its record names what was lost.
+hold as many requests as the fleet has slots. Only then does every host read its memory and
+release its answers. If a host or a process is lost on the way, the trial ends at once and
+is void, and its record names what was lost.
 """
 
 from __future__ import annotations
@@ -54,13 +54,6 @@ def measure(fleet: Fleet, plan: FleetPlan) -> FleetTrial:
     return trial
 
 
-def total(growths: Sequence[Growth]) -> Growth:
-    """What all hosts gained; what one of them does not know is not made up."""
-    values = {part: added(getattr(each, part) for each in growths) for part in UNKNOWN}
-    reasons = {part: why for part, why in UNKNOWN.items() if values[part] is None}
-    return Growth(**values, reasons=reasons)
-
-
 def hold(fleet: Fleet, plan: FleetPlan, seen: dict[str, Any]) -> None:
     """From the start to the reports. What it sees goes to ``seen``, by the names of the record.
 
@@ -68,13 +61,12 @@ def hold(fleet: Fleet, plan: FleetPlan, seen: dict[str, Any]) -> None:
     worker did does not count.
     """
     fleet.each("start", plan)
-    fleet.each("arm")
     began = time.monotonic()
     fleet.each("go")
     first: int | None = None
     for at_s, looks in looking(fleet, plan, began):
-        held = seen["held"] = sum(look.held for look in looks.values())
-        free = added(looks[host].free_bytes for host in plan.machines)
+        held = seen["held"] = sum(look.held for look in looks)
+        free = added(look.free_bytes for look in looks)
         first = free if first is None else first
         used = memory.gain(free, first)
         seen["samples"].append(Moment(at_s=at_s, connections=held, used_bytes=used))
@@ -89,30 +81,37 @@ def hold(fleet: Fleet, plan: FleetPlan, seen: dict[str, Any]) -> None:
     released = time.monotonic()
     fleet.each("release")
     for _, looks in looking(fleet, plan, released):
-        done = sum(look.results for look in looks.values())
+        done = sum(look.results for look in looks)
         if done == len(plan.shares):
             break
     else:
         raise FleetFault(f"only {done} of {len(plan.shares)} workers gave a result")
     seen["released_s"] = time.monotonic() - released
-    reports: dict[str, HostReport] = fleet.each("report")
-    workers = [worker for report in reports.values() for worker in report.workers]
-    counters = [reports[host].counters for host in plan.machines]
+    reports: list[HostReport] = list(fleet.each("report").values())
+    workers = [worker for report in reports for worker in report.workers]
     seen["workers"] = sorted(workers, key=lambda worker: worker.worker)
-    seen["growth"] = total([report.growth for report in reports.values()])
-    seen["kernel"] = {n: added(each.get(n, 0) for each in counters) for n in counters[0]}
-    for reason in filter(None, (reports[fact.host].void for fact in plan.hosts)):
+    seen["growth"] = total([report.growth for report in reports])
+    counters = [report.counters for report in reports]
+    seen["kernel"] = {name: added(each.get(name, 0) for each in counters) for name in counters[0]}
+    for reason in filter(None, (report.void for report in reports)):
         raise FleetFault(reason)
 
 
 def looking(
     fleet: Fleet, plan: FleetPlan, since: float
-) -> Iterator[tuple[float, dict[str, HostStatus]]]:
+) -> Iterator[tuple[float, list[HostStatus]]]:
     """Seconds since then, and the status of every host, until patience is at an end."""
     while time.monotonic() - since <= plan.patience_s:
         looked = time.monotonic()
         looks = fleet.each("look")
-        yield time.monotonic() - since, looks
+        yield time.monotonic() - since, list(looks.values())
         took = time.monotonic() - looked
         with interruptible():
             time.sleep(max(LOOK_EVERY_S - took, LOOK_REST * took))
+
+
+def total(growths: Sequence[Growth]) -> Growth:
+    """What all hosts gained; what one of them does not know is not made up."""
+    values = {part: added(getattr(growth, part) for growth in growths) for part in UNKNOWN}
+    reasons = {part: why for part, why in UNKNOWN.items() if values[part] is None}
+    return Growth(**values, reasons=reasons)

@@ -9,9 +9,8 @@ for its own doctor to say (:mod:`bench.machine.doctor`).
 
 from __future__ import annotations
 
-from bisect import bisect
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -57,12 +56,6 @@ PATIENCE: Final = 3.0
 SPARE_S: Final = 60.0
 
 
-def numbered(found: Sequence[tuple[str, HostFacts]]) -> list[HostFacts]:
-    """Hosts with one boot id get one machine: they share a kernel, its memory and its tables."""
-    boots = list(dict.fromkeys(boot for boot, _ in found))
-    return [fact.model_copy(update={"machine": boots.index(boot)}) for boot, fact in found]
-
-
 @dataclass(frozen=True, slots=True)
 class Share:
     number: int
@@ -103,31 +96,20 @@ class FleetPlan:
             for number in range(count)
         )
 
-    @cached_property
-    def machines(self) -> dict[str, list[Share]]:
-        """The shares of each machine, by the first of its hosts."""
-        machine_of = {host.host: host.machine for host in self.hosts}
-        first = {host.machine: host.host for host in reversed(self.hosts)}
-        found: dict[str, list[Share]] = {host: [] for host in first.values()}
-        for share in self.shares:
-            found[first[machine_of[share.host]]].append(share)
-        return found
+    def shares_of(self, host: str) -> list[Share]:
+        return [share for share in self.shares if share.host == host]
 
-    @cached_property
-    def needs(self) -> dict[str, Needs]:
-        """What each machine needs, by the first of its hosts."""
-        found = {}
-        for host, shares in self.machines.items():
-            connections = sum(share.connections for share in shares)
-            found[host] = Needs(
-                connections=connections,
-                threads=connections * self.threads + len(shares) * TASKS,
-                shares=max(len(shares), 1),
-                connection_bytes=self.connection_bytes,
-                process_bytes=len(shares) * SHARE_BYTES
-                + HOST_BYTES * len({share.host for share in shares}),
-            )
-        return found
+    def needs(self, host: str) -> Needs:
+        """What a host needs for its shares."""
+        shares = self.shares_of(host)
+        connections = sum(share.connections for share in shares)
+        return Needs(
+            connections=connections,
+            threads=connections * self.threads + len(shares) * TASKS,
+            shares=max(len(shares), 1),
+            connection_bytes=self.connection_bytes,
+            process_bytes=len(shares) * SHARE_BYTES + HOST_BYTES,
+        )
 
     @property
     def under(self) -> tuple[Condition, ...]:
@@ -161,24 +143,12 @@ class FleetPlan:
         plain, encrypted = CONNECTION_KIB.get(self.backend, usual)
         return KIB * (plain + (encrypted if self.tls else 0))
 
-
-def fitting(
-    made: FleetPlan, examine: Callable[[Mapping[str, Needs]], Mapping[str, Sequence[CheckResult]]]
-) -> tuple[str | None, int]:
-    """Why a plan does not fit, None if it does, and how many of its connections do.
-
-    ``examine`` is what the doctors of hosts say, by the names of the hosts.
-    """
-
-    def why(connections: int) -> str:
-        return "; ".join(
-            f"{one.check} on {host}: {one.found} ({one.fix})"
-            for host, results in examine(replace(made, connections=connections).needs).items()
-            for one in results
-            if one.level == "refusal"
+    def refusal(self, examined: Mapping[str, Sequence[CheckResult]]) -> str | None:
+        """Why it does not fit, by what the doctors of hosts say; None if it does."""
+        limits = "; ".join(
+            f"{result.check} on {host}: {result.found} ({result.fix})"
+            for host, results in examined.items()
+            for result in results
+            if result.level == "refusal"
         )
-
-    if not (refused := why(made.connections)):
-        return None, made.connections
-    most = bisect(range(1, made.connections), False, key=lambda number: bool(why(number)))
-    return f"{made.words} do not fit: {refused}; at most {most:,} do", most
+        return f"{self.words} do not fit: {limits}" if limits else None

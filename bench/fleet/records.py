@@ -14,10 +14,9 @@ from bench.text import KIB, plural
 
 
 class HostFacts(Record):
-    """One host: its name, its machine, and the limits of a process there."""
+    """One host: its name, and the limits of a process there."""
 
     host: str  # "10.0.0.2:4321", the dask worker's address
-    machine: int  # hosts with the same number share a kernel
     cores: int
     descriptors: int
     ports: int
@@ -66,7 +65,6 @@ class Worker(Record):
     digest: str | None
     digest_expected: str | None
     ledger: Ledger
-    growth: Growth | None = None  # in records of before 1.0, where each worker had its own
     mechanism: dict[str, str | int]
 
 
@@ -138,17 +136,16 @@ def held(run: Run[FleetTrial]) -> list[FleetTrial]:
 
 def largest(run: Run[FleetTrial]) -> list[FleetTrial]:
     """By label, the first that held the most connections: plain HTTP and TLS apart."""
-    found: dict[str, FleetTrial] = {}
+    largest: dict[str, FleetTrial] = {}
     for trial in held(run):
-        if trial.connections > found.setdefault(trial.label, trial).connections:
-            found[trial.label] = trial
-    return list(found.values())
+        if trial.connections > largest.setdefault(trial.label, trial).connections:
+            largest[trial.label] = trial
+    return list(largest.values())
 
 
 def sentence(trial: FleetTrial) -> str:
-    total = trial.per_connection(WHOLE)
+    total, workers = trial.per_connection(WHOLE), plural(len(trial.workers), "worker")
     each = f", {total / KIB:.1f} KiB each with both ends" if total is not None else ""
-    workers = plural(len(trial.workers), "worker")
     return (
         f"{told(trial.label)}, {trial.connections:,} connections, {workers}: "
         f"all held after {trial.opened_s:.1f} s, released in {trial.released_s:.1f} s{each}"
@@ -157,10 +154,8 @@ def sentence(trial: FleetTrial) -> str:
 
 def faults(run: Run[FleetTrial]) -> list[str]:
     """What was refused, failed or is void, and why."""
-    found = []
-    for sample in run.samples:
-        if sample.status != "ok":
-            label, _, connections = sample.program.partition(" ")
-            what = f"{told(label)}, {int(connections):,} connections"
-            found.append(f"{sample.status}: {what}: {sample.reason}")
-    return found
+    faults = []
+    for program, reason in run.reasons().items():
+        label, connections = program.split()
+        faults.append(f"{told(label)}, {int(connections):,} connections: {reason}")
+    return faults

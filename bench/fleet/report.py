@@ -26,9 +26,8 @@ FLAT: Final = 0.1
 
 def ramp(run: Run[FleetTrial]) -> Figure | str:
     """Connections and memory against time, of a trial per label that held the most."""
-    watched = [trial for trial in held(run) if trial.opened_s and len(trial.samples) > 1]
-    most = max((trial.connections for trial in watched), default=0)
-    trials = {trial.label: trial for trial in watched if trial.connections == most}
+    most = max((trial.connections for trial in held(run)), default=0)
+    trials = {trial.label: trial for trial in held(run) if trial.connections == most}
     if not trials:
         return "no valid trial that held connections"
     curves = {
@@ -38,9 +37,9 @@ def ramp(run: Run[FleetTrial]) -> Figure | str:
     plots = []
     for panel, value in curves.items():
         lines = {label: line for label, trial in trials.items() if (line := curve(trial, value))}
+        x = Axis("time since the start", words=lambda value: f"{number(value)} s")
         marks = {label: line[-1] for label, line in lines.items()}
         if lines:
-            x = Axis("time since the start", words=seconds)
             plots.append(Plot(lines, x, Axis(""), panel, marks=marks))
     workers = [f"{told(label)} {len(trial.workers)}" for label, trial in trials.items()]
     label, first = next(iter(trials.items()))
@@ -54,10 +53,6 @@ def ramp(run: Run[FleetTrial]) -> Figure | str:
         notes=("Memory of both ends: clients, servers and the kernel.",),
     )
     return drawn(figure, f"fleet {run.head.run}", run.head)
-
-
-def seconds(value: float) -> str:
-    return f"{number(value)} s"
 
 
 def connections(moment: Moment) -> float | None:
@@ -77,24 +72,21 @@ def curve(trial: FleetTrial, value: Callable[[Moment], float | None]) -> list[Li
 
 def memory(run: Run[FleetTrial]) -> Figure | str:
     """A connection's memory, one line per label, from the smallest fleet to the largest."""
-    found: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for trial in held(run):
+    sizes: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for trial in sorted(held(run), key=lambda trial: trial.connections):
         if value := trial.per_connection(CLIENT):
-            found[trial.label][trial.connections].append(value / KIB)
-    sizes = {
-        label: {n: each for n in sorted(line) if (each := spread(line[n]))}
-        for label, line in found.items()
-    }
-    if not sizes:
-        return "no valid trial with memory by owner, which requires root"
+            sizes[trial.label][trial.connections].append(value / KIB)
     lines = {
-        label: [LinePoint(n, each) for n, each in line.items()] for label, line in sizes.items()
+        label: [LinePoint(n, middle) for n, values in line.items() if (middle := spread(values))]
+        for label, line in sizes.items()
     }
+    if not lines:
+        return "no valid trial with memory by owner, which requires root"
     x = Axis("connections that the whole fleet holds at once", "values")
     figure = Figure(
         name=MEMORY,
         title="Memory per connection against connections held",
-        headline=memory_headline(sizes),
+        headline=memory_headline(lines),
         subtitle="The client’s side: all worker processes and their half of the kernel memory",
         data=Lines([Plot(lines, x, Axis("", "values"), "KiB per connection")]),
         notes=("Without the memory of the processes before their first connection.",),
@@ -102,18 +94,18 @@ def memory(run: Run[FleetTrial]) -> Figure | str:
     return drawn(figure, f"fleet {run.head.run}", run.head)
 
 
-def memory_headline(sizes: Mapping[str, Mapping[int, Spread]]) -> str | None:
+def memory_headline(lines: Mapping[str, Sequence[LinePoint]]) -> str | None:
     """Of the label with the most connections: whether each costs as much as with the fewest."""
-    label, longest = max(sizes.items(), key=lambda item: max(item[1]))
-    first, last = min(longest), max(longest)
-    if first == last:
+    label, line = max(lines.items(), key=lambda item: item[1][-1].x)
+    first, last = line[0], line[-1]
+    if first is last:
         return None
-    values = [each.median for each in longest.values()]
+    values = [point.y.median for point in line]
     if max(values) / min(values) - 1 <= FLAT:
-        takes = f"as much memory with {count(last)} open as with {count(first)}"
+        takes = f"as much memory with {count(last.x)} open as with {count(first.x)}"
     else:
-        one, other = (size_words(KIB * longest[n].median, 2) for n in (first, last))
-        takes = f"{one} with {count(first)} open, {other} with {count(last)}"
+        few, many = (size_words(KIB * point.y.median, 2) for point in (first, last))
+        takes = f"{few} with {count(first.x)} open, {many} with {count(last.x)}"
     return f"A connection of {told(label)} takes {takes}"
 
 

@@ -21,6 +21,8 @@ distributed = pytest.importorskip("distributed")
 
 PATIENCE_S = 300.0
 DASK = "from distributed.cli.dask_{} import main; main()"
+APART = "from bench.machine import environment; environment.boot = lambda: {!r}; "
+"""A fleet has one host on each machine; these say that they were booted apart."""
 
 
 @dataclass
@@ -64,12 +66,16 @@ def own_cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 
 @contextmanager
-def started(folder: Path) -> Iterator[Cluster]:
-    """A scheduler and two workers with addresses of their own, with their files in ``folder``."""
+def started(folder: Path, *, apart: bool = True) -> Iterator[Cluster]:
+    """A scheduler and two workers with addresses of their own, with their files in ``folder``.
+
+    ``apart``: the workers say that they are on two machines.
+    """
     file = folder / "scheduler.json"
 
     def start(host: str, role: str, *arguments: str) -> subprocess.Popen[bytes]:
-        words = (sys.executable, "-c", DASK.format(role), "--scheduler-file", str(file))
+        program = (APART.format(host) if apart else "") + DASK.format(role)
+        words = (sys.executable, "-c", program, "--scheduler-file", str(file))
         return subprocess.Popen(
             [*words, "--host", host, "--no-dashboard", *arguments],
             cwd=ROOT,
