@@ -150,7 +150,8 @@ class Analysis:
         pairs = stats.star(self.records, metric, base or self.base)
         family = self.family(metric)
         others = [] if base in (None, self.base) else [p for p in pairs if not family.get(p)]
-        return [*family.of(pairs), *stats.compare_pairs(self.records, others, metric)]
+        apart = stats.compare_pairs(self.records, others, metric) if others else []
+        return [*family.of(pairs), *apart]
 
     def floor(self, metric: Metric = stats.PAGES_PER_S) -> stats.NoiseFloor:
         if metric not in self._floors:
