@@ -49,7 +49,7 @@ PROSE: Final = (
 )
 
 
-Windows = Mapping[str, Sequence[tuple[float, float]]]
+WindowsByLabel = Mapping[str, Sequence[tuple[float, float]]]
 """Label -> of each window of its crawls: voluntary switches and microseconds for a page."""
 
 
@@ -100,7 +100,7 @@ def trials(analysis: Analysis, point: str) -> list[TrialRecord]:
     return [placed(t) for t in every if t.point == point and t.switches and t.pages]
 
 
-def windows_of(trials: Iterable[TrialRecord]) -> Windows:
+def windows_of(trials: Iterable[TrialRecord]) -> WindowsByLabel:
     windows: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for trial in trials:
         if trial.switches and (seen := trial.switches.windows):
@@ -143,7 +143,7 @@ class Crawls:
     what: str  # "crawled"
     trials: Sequence[TrialRecord]
     found: Measured
-    windows: Windows
+    windows: WindowsByLabel
     line: Law | None
 
     @classmethod
