@@ -22,12 +22,12 @@ from typing import Final, Literal
 import numpy as np
 
 from bench.analysis import stats
-from bench.analysis.analysis import REFERENCE_SLOTS, Analysis
+from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, MemoryFit
 from bench.analysis.stats.records import number_param, widest_point
 from bench.machine.doctor import MAPS_PER_THREAD, SPARE_MAPS
 from bench.plan.participants import SPREADING
-from bench.plan.workloads import mean_delay_s
+from bench.plan.workloads import REFERENCE_SLOTS, mean_delay_s
 from bench.questions import churn, tls_pages
 from bench.schema import TrialRecord
 from bench.show.measured import Measured

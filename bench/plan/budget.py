@@ -7,7 +7,7 @@ depend on the machine (delays, schedules, the paced ramp) stay as they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from bench.plan.labels import Label
 from bench.plan.plan import PlannedPoint
@@ -32,9 +32,6 @@ CEILING_S = 1.3
 
 SHARED_SERVER_SLOTS = 1000
 """The trials of a point in one block share a server, up to this many slots."""
-
-INTERVAL_BLOCKS = 5
-"""The fewest blocks from which an interval is given (``bench.analysis.stats.MIN_BLOCKS``)."""
 
 FEWEST_BLOCKS = 3
 """A point has at least so many blocks, or as many as it is planned with, or none at all."""
@@ -78,20 +75,27 @@ def fit(
 ) -> tuple[list[PlannedPoint], Budget]:
     """Cut blocks until the plan takes no longer than ``budget_s``, and say which.
 
-    Blocks beyond those that an interval needs go first. When that is not enough,
-    points lose their interval one after the other, those with the fewest
-    backends first, and last those that alone answer a question, down to
-    :data:`FEWEST_BLOCKS`. What is still too much goes in whole points, in the same
-    order: a point with one block says little. The point with most backends stays, and
-    so do the memory points, which are fitted together.
+    Points lose blocks one after the other, those with the fewest labels first, and last those that
+    alone answer a question: first down to :data:`FEWEST_BLOCKS`, since a point with fewer says
+    little, and when that is not enough whole. The point with most labels stays, and so do the
+    memory points, which are fitted together.
     """
     kept = list(entries)
-    for place in order_of_cuts(entries):
-        left = kept[place].blocks
-        dropped = left < min(FEWEST_BLOCKS, entries[place].blocks)
-        if plan_s(kept, slowness) <= budget_s and not dropped:
+    least_first = sorted(
+        range(len(entries)),
+        key=lambda p: (entries[p].point.sole, len(entries[p].labels), -block_s(entries[p])),
+    )
+    single = [place for place in least_first if not entries[place].point.memory]
+    most = max(single, key=lambda place: len(entries[place].labels), default=None)
+    steps = [
+        (place, blocks)
+        for place in least_first
+        for blocks in reversed(range(FEWEST_BLOCKS, entries[place].blocks))
+    ]
+    for place, blocks in [*steps, *((place, 0) for place in single if place != most)]:
+        if plan_s(kept, slowness) <= budget_s:
             break
-        kept[place] = kept[place].resized(left - 1)
+        kept[place] = kept[place].resized(blocks)
     cuts = [
         Cut(point=before.point.id, planned=before.blocks, blocks=after.blocks)
         for before, after in zip(entries, kept, strict=True)
@@ -105,31 +109,3 @@ def fit(
         expected_s=plan_s(kept, slowness),
         cuts=cuts,
     )
-
-
-def order_of_cuts(entries: Sequence[PlannedPoint]) -> Iterator[int]:
-    """Which point loses its next block, or all it has left, as places in ``entries``.
-
-    A point that is named for the last time has none left.
-    """
-    blocks = [entry.blocks for entry in entries]
-    costs = [block_s(entry) for entry in entries]
-    places = range(len(entries))
-    while over := [place for place in places if blocks[place] > INTERVAL_BLOCKS]:
-        place = max(over, key=lambda place: (blocks[place], costs[place]))
-        blocks[place] -= 1
-        yield place
-    least_first = sorted(
-        places, key=lambda p: (entries[p].point.sole, len(entries[p].labels), -costs[p])
-    )
-    for place in least_first:
-        while blocks[place] > FEWEST_BLOCKS:
-            blocks[place] -= 1
-            yield place
-    # The memory per connection is fitted over all points of that kind together.
-    single = [place for place in least_first if not entries[place].point.memory]
-    most = max(single, key=lambda place: len(entries[place].labels), default=None)
-    for place in single:
-        while blocks[place] and place != most:
-            blocks[place] -= 1
-            yield place

@@ -176,7 +176,7 @@ def select(
 
 
 def make(entries: Sequence[PlannedPoint], seed: int) -> Plan:
-    beside = {e.point.id: e.point.beside for e in entries if e.point.beside}
+    beside = {entry.point.id: entry.point.beside for entry in entries}
     return Plan(entries, schedule({e.point.id: e.labels for e in entries}, seed, beside))
 
 
@@ -296,18 +296,6 @@ def takes_part(block: int, blocks: int, of: int, phase: int = 0) -> bool:
     return ((block + 1) * blocks + phase) // of > (block * blocks + phase) // of
 
 
-def blocks_in(of: int, blocks: int, phase: int = 0) -> list[int]:
-    return [block for block in range(of) if takes_part(block, blocks, of, phase)]
-
-
-def among(others: Sequence[int], blocks: int, of: int) -> list[int]:
-    """So many blocks: of those of another point if they are enough, and else some more."""
-    if blocks <= len(others):
-        return [others[place] for place in blocks_in(len(others), blocks)]
-    free = [block for block in range(of) if block not in others]
-    return sorted([*others, *(free[place] for place in blocks_in(len(free), blocks - len(others)))])
-
-
 def schedule(
     labels: Mapping[str, Mapping[Label, int]],
     seed: int,
@@ -316,9 +304,9 @@ def schedule(
     """All trials of a campaign, block by block, in the order they run.
 
     ``labels`` says for each point in how many blocks each label takes part; the
-    largest of these is the point's number of blocks. Labels with the same
-    number are in the same blocks, and so are points of which ``beside`` says so. The same
-    arguments give the same schedule.
+    largest of these is the point's number of blocks. Labels with the same number are in the same
+    blocks, and so are points of which ``beside`` says so. The same arguments give the same
+    schedule.
     """
     rng = random.Random(seed)
     blocks = {point: max(labels[point].values()) for point in labels}
@@ -328,15 +316,11 @@ def schedule(
     }
     # Points with a block or two must not all meet in the last block of the campaign.
     phase = {point: rng.randrange(of) for point in sorted(labels)}
-    apart = {point: blocks_in(of, blocks[point], phase[point]) for point in labels}
-    # As many as both have; what one has more of lies between the other's.
-    for point, other in beside.items():
-        if point in apart and other in apart:
-            apart[point] = among(apart[other], blocks[point], of)
+    phase |= {point: phase[other] for point, other in beside.items() if other in phase}
     result: list[list[Turn]] = []
     number = dict.fromkeys(labels, 0)
     for block in range(of):
-        points = sorted(p for p in labels if block in apart[p])
+        points = sorted(p for p in labels if takes_part(block, blocks[p], of, phase[p]))
         rng.shuffle(points)
         turns = []
         for point in points:

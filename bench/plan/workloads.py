@@ -102,7 +102,7 @@ class Point:
     interleaved: bool = False
     rounds: int = 0  # of turns, where the load has no end; 0: until a crawl has no more pages
     sole: bool = False  # alone answers a question: loses its interval last
-    beside: str = ""  # another point, in whose blocks this is measured, as far as it has as many
+    beside: str = ""  # another point, with whose blocks its own coincide if it has as many
     deadline_s: float = 60.0
     waits_s: float = 0.0  # of a trial, on any machine
     work_s: float = 0.5  # of a processor of the reference machine, with ``callbacks``
@@ -423,9 +423,16 @@ def opened(workload: str, slots: int, pages: int, who: Participants, delay_s: fl
 PAGES_OF: Final = (
     *MODELS,
     *MAIN_VARIANTS,
-    *("asyncio_protocol", "uvloop_protocol", "anyio", "tornado"),
-    *("aiofastnet", "aiofastnet_protocol"),
-    *("urllib3", "requests", "httpx", "httpx2"),
+    "asyncio_protocol",
+    "uvloop_protocol",
+    "anyio",
+    "tornado",
+    "aiofastnet",
+    "aiofastnet_protocol",
+    "urllib3",
+    "requests",
+    "httpx",
+    "httpx2",
 )
 """Whose pages are measured over TLS: every library that has its own way to do it.
 

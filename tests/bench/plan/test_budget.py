@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.analysis.stats import MIN_BLOCKS
 from bench.plan import budget, plan
-from bench.plan.budget import INTERVAL_BLOCKS
 from bench.plan.labels import Label
 from bench.plan.participants import Participants
 from bench.plan.plan import PlannedPoint
@@ -24,10 +22,6 @@ FULL = plan.select(profile("full"), [*MODELS, "uvloop", "trio", "aiohttp", "twis
 
 def blocks(entries: list[PlannedPoint]) -> dict[str, int]:
     return {entry.point.id: entry.blocks for entry in entries}
-
-
-def test_an_interval_needs_as_many_blocks_as_the_analysis_says() -> None:
-    assert INTERVAL_BLOCKS == MIN_BLOCKS
 
 
 @pytest.mark.parametrize("name", [name for name in PROFILES if profile(name).budget_s])
@@ -67,50 +61,27 @@ def test_cuts_reach_the_budget_or_the_last_block(
             assert after[point] == planned
 
 
-def test_spare_blocks_go_first_then_intervals_and_whole_points_last() -> None:
-    order = [FULL[place] for place in budget.order_of_cuts(FULL)]
-    left = blocks(FULL)
-    stages = []
-    for entry in order:
-        had = left[entry.point.id]
-        left[entry.point.id] -= 1
-        if had > INTERVAL_BLOCKS:
-            stages.append("spare")
-        else:
-            stages.append("interval" if had > budget.FEWEST_BLOCKS else "point")
-    assert stages == sorted(stages, key=["spare", "interval", "point"].index)
-    assert set(stages) == {"spare", "interval", "point"}
-    memory = {entry.point.id: entry.point.memory for entry in FULL}
-    most = max(FULL, key=lambda entry: len(entry.labels) * (not entry.point.memory))
-    assert [p for p, n in left.items() if n and not memory[p]] == [most.point.id]
-    assert all(left[p] for p, held in memory.items() if held)
-
-
-def test_what_alone_answers_a_question_loses_its_interval_last() -> None:
+def test_intervals_go_before_points_and_what_alone_answers_a_question_goes_last() -> None:
     """The reference had one block of threads_long_switch, while others had five of what repeats."""
-    names = [*MODELS, "threads_long_switch", "processes"]
-    entries = plan.select(profile("full"), names)
+    entries = plan.select(profile("full"), [*MODELS, "threads_long_switch", "processes"])
+    planned = blocks(entries)
     sole = {entry.point.id for entry in entries if entry.point.sole}
-    apart = {e.point.id for e in entries if e.point.workload in ("crossover", "mixed")}
-    assert sole == {
-        "ladder-1000",
-        "handovers-crawled",
-        "processors-apart",
-        "processors-shared",
-        *apart,
-    }
-    left = planned = blocks(entries)
-    others = planned.keys() - sole
-    for entry in (entries[place] for place in budget.order_of_cuts(entries)):
-        mine = entry.point.id
-        if mine in sole and left[mine] <= INTERVAL_BLOCKS:
-            break
-        left = {**left, mine: left[mine] - 1}
-    # The first of them to lose its interval is the first to lose one when all others have.
-    assert {p: left[p] for p in sole} == {p: min(planned[p], INTERVAL_BLOCKS) for p in sole}
-    assert {p: left[p] for p in others} == {
-        p: min(planned[p], budget.FEWEST_BLOCKS) for p in others
-    }
+    assert {"ladder-1000", "handovers-crawled", "mixed-10", "processors-apart"} <= sole
+    memory = {entry.point.id for entry in entries if entry.point.memory}
+    most = max(entries, key=lambda entry: len(entry.labels) * (not entry.point.memory)).point.id
+    longest_s = budget.plan_s(entries)
+    for percent in range(100, 0, -2):
+        kept = blocks(budget.fit(entries, longest_s * percent / 100, 1.0)[0])
+        shorter = {point for point, most in planned.items() if kept.get(point, 0) < most}
+        gone = planned.keys() - kept
+        if shorter & sole:
+            assert {p for p in planned if planned[p] > budget.FEWEST_BLOCKS} - sole <= shorter
+        if gone:
+            assert all(kept.get(p, 0) <= budget.FEWEST_BLOCKS for p in planned)
+        if gone & sole:
+            assert gone >= planned.keys() - sole - memory - {most}
+        assert {*memory, most} <= kept.keys()
+    assert kept.keys() == {*memory, most}
 
 
 def test_a_slower_machine_takes_longer_but_waits_no_longer() -> None:
