@@ -21,7 +21,7 @@ from bench.text import plural
 
 
 class Crawled(Record):
-    """Two crawls: the totals of each cost, and the pages that lie between them."""
+    """Two crawls, or two loads: the totals of each cost, and the pages that lie between them."""
 
     pages: int
     counts: dict[str, tuple[int, int]]
@@ -73,7 +73,7 @@ def crawled(run: Run[Counted]) -> Iterator[tuple[str, str, str, Crawled]]:
     for sample in run.samples:
         backend, _, instrument = sample.program.partition("/")
         for workload, crawls in sample.part.crawls.items() if sample.part else ():
-            yield backend, instrument, workload, crawls
+            yield backend, instrument.rpartition("/")[2], workload, crawls
 
 
 def accounts(run: Run[Counted]) -> list[Account]:

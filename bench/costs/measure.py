@@ -1,4 +1,4 @@
-"""Counts crawls: each backend, workload and instrument, at N and at 2 N pages.
+"""Counts crawls and servers: each backend, workload and instrument, at N and at 2 N pages.
 
 What start, first pages, connections and end need is in both counts, so it cancels.
 A program is one backend under one instrument, and a round of it has a hash seed of its own.
@@ -23,11 +23,15 @@ from bench.launch import OWN_PYTHON
 from bench.machine.instruments import Counts, Instrument
 from bench.plan import backends, workloads
 from bench.plan.participants import MAIN_VARIANTS, Participants
-from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
+from bench.plan.profiles import SERVING
+from bench.plan.workloads import SERVED, SITE_SEED, WARMUP_SITE, Point
 from bench.run import judge
-from bench.sides.process import WorkerProcess, kill
-from bench.sides.protocol import Command
-from bench.sides.servers import Server
+from bench.run.serving import served_reason
+from bench.sides.process import ProcessError, WorkerError, WorkerProcess, kill
+from bench.sides.progress import PLACES, Progress
+from bench.sides.protocol import Command, Load
+from bench.sides.servers import ModelServer, Server, ServerError
+from bench.sides.settled import SWITCH_INTERVAL
 from bench.study.runner import Lost, Program, losing
 from crawlers.backend import Backend
 from crawlers.registry import MODELS
@@ -49,8 +53,16 @@ WORKLOADS: dict[str, Callable[[int, int, Participants], Point]] = {
 }
 """What is crawled, by the names of the charts."""
 
+SERVE: Final = "serve"
+COUNTED: Final = (*WORKLOADS, SERVE)
+"""And the models as servers."""
+SERVED_SITE: Final = f"list:{SERVED}:2048"
+
 FLOOR = "bare"
 """The control that is counted, on lists only: see :mod:`bench.controls`."""
+
+REQUESTS: Final = 10
+"""A server is asked for so many times the pages of a crawl, which needs a server of its own."""
 
 OPENING = (*MODELS, *MAIN_VARIANTS)
 """Who is counted with a connection for each page."""
@@ -72,6 +84,9 @@ CRAWL_S = 20.0
 
 ENDING_S = 60.0
 """An instrument writes its counts when the worker ends."""
+
+ANSWER_S: Final = 20.0
+"""How long a load may take to begin, and then to end, by the same standard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +203,51 @@ def switch_interval_s(instrument: Instrument) -> float:
     return sys.getswitchinterval() * instrument.slowness
 
 
+def served(
+    name: str, tool: Instrument, seed: int, slots: int, scratch: Path, requests: int
+) -> tuple[int, Counts]:
+    """How many requests there were, which is about ``requests``, and what all of them took.
+
+    One server with one hash seed under one instrument, from its start to its end, under a load that
+    stops by itself. Raises :class:`Lost` when it failed, or did not serve what was asked for.
+    """
+    tool.clear(scratch)
+    environment = {
+        "PYTHONHASHSEED": str(seed),
+        SWITCH_INTERVAL: str(switch_interval_s(tool)),
+    }
+    python = [*tool.wrap(scratch), *OWN_PYTHON]
+    patience = ANSWER_S * tool.slowness
+    try:
+        with (
+            ModelServer(name, SERVED_SITE, SITE_SEED, python, environment=environment) as server,
+            closing(Progress(PLACES)) as progress,
+            WorkerProcess("the load", module="bench.sides.loader") as load,
+        ):
+            server.ready()
+            load.command(
+                Command(
+                    backend=name,
+                    prefix=server.prefix,
+                    urls=server.urls,
+                    slots=slots,
+                    timeout_s=patience,
+                    progress=progress.file,
+                    load=Load(how="press", awake=False, answers=requests),
+                )
+            )
+            load.ready(patience)
+            load.go()
+            result = load.result(time.monotonic() + patience)
+            served = server.finish(by_signal=False)
+        counts = tool.results(scratch)
+    except (TimeoutError, ProcessError, WorkerError, ServerError, ValueError) as error:
+        raise Lost(f"{SERVE}: {error}") from None
+    if reason := served_reason(name, result, served, server.digest):
+        raise Lost(f"{SERVE}: {reason}", void=True)
+    return result.pages, counts
+
+
 # --- what counts share -----------------------------------------------------------------------
 
 
@@ -209,8 +269,8 @@ class Lane:
     def pair(self, workload: str, pages: int) -> tuple[Site, Site]:
         """A workload with so many pages, and with twice as many."""
         make = WORKLOADS[workload]
-        small, large = (make(self.slots, n, Participants(1)) for n in (pages, 2 * pages))
-        return Site(small, self.server(small.site)), Site(large, self.server(large.site))
+        one, other = (make(self.slots, n, Participants(1)) for n in (pages, 2 * pages))
+        return Site(one, self.server(one.site)), Site(other, self.server(other.site))
 
     def crawl(self, name: str, tool: Instrument, names: Sequence[str], repeat: int) -> Counted:
         """One program in one round, whose crawls share a process. Raises :class:`Lost`."""
@@ -226,6 +286,12 @@ class Lane:
                 raise lost
         return found
 
+    def serve(self, name: str, tool: Instrument, repeat: int) -> Counted:
+        count = partial(served, name, tool, repeat + 1, self.slots, self.scratch)
+        few, small = count(self.pages * REQUESTS)
+        many, large = count(2 * self.pages * REQUESTS)
+        return Counted(crawls={SERVE: both(many - few, small, large)})
+
 
 # --- what is to be counted -------------------------------------------------------------------
 
@@ -238,18 +304,24 @@ def programs(
     What cannot run here is refused. Raises :class:`bench.errors.BenchError` for a backend that
     does not exist.
     """
-    others = None if wanted is None else [name for name in wanted if name not in controls.CONTROLS]
-    known: list[Backend] = backends.look_up(others) if others != [] else []
+    crawled = [name for name in names if name != SERVE]
+    ours = {*controls.CONTROLS, *backends.ONLY_SERVERS}
+    others = None if wanted is None else [name for name in wanted if name not in ours]
+    known: list[Backend] = backends.look_up(others) if crawled and others != [] else []
     chosen = backends.choose(known, others) if known else []
-    floor = [FLOOR] if wanted is None or FLOOR in wanted else []
+    floor = [FLOOR] if crawled and (wanted is None or FLOOR in wanted) else []
+    served = (FLOOR, *SERVING) if SERVE in names else ()
     for tool in tools:
         if tool.missing is not None:
-            yield Program(tool.name, lambda _: Counted(), refused=tool.missing)
+            yield Program(tool.name, partial(lane.serve, "", tool), refused=tool.missing)
             continue
         for name in (*floor, *chosen):
-            counted = [workload for workload in names if takes_part(name, workload)]
-            if counted:
-                yield Program(f"{name}/{tool.name}", partial(lane.crawl, name, tool, counted))
-    for backend in known:
-        if backend.missing is not None:
-            yield Program(backend.name, lambda _: Counted(), refused=backend.missing)
+            mine = [workload for workload in crawled if takes_part(name, workload)]
+            if mine:
+                yield Program(f"{name}/{tool.name}", partial(lane.crawl, name, tool, mine))
+        for name in served:
+            if wanted is None or name in wanted:
+                yield Program(f"{name}/{SERVE}/{tool.name}", partial(lane.serve, name, tool))
+    for each in known:
+        if each.missing is not None:
+            yield Program(each.name, lambda _: Counted(), refused=each.missing)

@@ -12,10 +12,11 @@ from typing import Final
 
 from bench.analysis.stats import Spread
 from bench.costs.accounts import Account, Counted, accounts, seed_words
-from bench.costs.measure import FLOOR
+from bench.costs.measure import FLOOR, SERVE
 from bench.machine import instruments
 from bench.machine.instruments import INSTRUCTIONS, SYSCALLS
 from bench.plan.participants import MAIN_VARIANTS
+from bench.plan.profiles import SERVING
 from bench.show.figures import Bars, Figure, Panel, Unit
 from bench.show.table import MISSING, Column, Table, name
 from bench.study.record import Run
@@ -23,7 +24,7 @@ from bench.study.report import Report, drawn
 from bench.text import number, times
 from crawlers.registry import MODELS
 
-CHOSEN = (FLOOR, *MODELS, *MAIN_VARIANTS)
+CHOSEN = (FLOOR, *dict.fromkeys((*MODELS, *MAIN_VARIANTS, *SERVING)))
 """The backends of README's tables, and of a chart that would have too many."""
 
 # --- chart: instructions of a page -----------------------------------------------------------
@@ -96,6 +97,9 @@ COLUMNS = {INSTRUCTIONS: Column("instructions"), SYSCALLS: Column("system calls"
 MANY_CALLS = 0.005
 """A system call has a column of its own if some backend makes so many for a page."""
 
+ITEMS = {SERVE: "request"}
+"""What is counted of a workload, unless it is a page."""
+
 FLOOR_NOTE = (
     f"× {FLOOR}: instructions, compared with the control {FLOOR}, which has no parser, no frontier "
     "and no timeouts, and is no backend."
@@ -142,7 +146,7 @@ def costs_table(made: Sequence[Account], workload: str) -> Table:
         for each, row in zip(rows, body, strict=True):
             found = each.costs.get(INSTRUCTIONS)
             row.insert(1, f"{found.median / least.median:.2f}" if found else MISSING)
-    caption = captioned(f"A page of {workload} needs", rows)
+    caption = captioned(f"A {ITEMS.get(workload, 'page')} of {workload} needs", rows)
     return Table(caption, columns, body, notes=[FLOOR_NOTE] if least else [])
 
 
@@ -160,7 +164,7 @@ def calls_table(made: Sequence[Account], workload: str) -> Table:
         for calls in [each.calls()]
     ]
     columns = [name("backend"), *(Column(key, drop=place) for place, key in enumerate(used))]
-    caption = captioned(f"System calls for a page of {workload}", rows)
+    caption = captioned(f"System calls for a {ITEMS.get(workload, 'page')} of {workload}", rows)
     return Table(caption, columns, body)
 
 

@@ -207,7 +207,7 @@ class Loader:
                 else:
                     write(descriptor, request)
             shared[COUNT] = total
-            stopping = stopping or shared[STOP] != 0
+            stopping = stopping or shared[STOP] != 0 or 0 < self.load.answers <= total
         for number, sock in enumerate(socks):
             size = len(asked[sock.fileno()][1])
             self.count(size, self.sums[number % len(self.sums)], done[sock.fileno()])

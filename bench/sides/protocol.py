@@ -92,6 +92,7 @@ class Load:
     seconds: float = 0.0
     seed: int = 0
     every: int = 0  # 0: no page needs work
+    answers: int = 0  # ``press`` stops by itself after so many; 0: it is told to stop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

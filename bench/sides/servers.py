@@ -320,9 +320,15 @@ class ModelServer(Server):
         words = (procfs.read(f"proc/{self.pid}/stat") or "").rpartition(")")[2].split()
         return int(words[7]) if len(words) > 7 else 0
 
-    def finish(self) -> Served:
-        """Stop it. Raises :class:`ServerError` unless it says what it has served."""
-        self.child.process.terminate()
+    def finish(self, *, by_signal: bool = True) -> Served:
+        """Stop it. Raises :class:`ServerError` unless it says what it has served.
+
+        A tool that runs it may keep signals for itself; the end of its input reaches it.
+        """
+        if by_signal:
+            self.child.process.terminate()
+        else:
+            self.child.end_input()
         try:
             served = json.loads(self.child.receive(time.monotonic() + CONTROL_S))["served"]
         except (TimeoutError, ProcessError, ValueError) as error:

@@ -25,7 +25,7 @@ from bench.cli import DONE, FAILED, options
 from bench.cli.studies import exit_code
 from bench.costs import guard, measure, report
 from bench.costs.accounts import STUDY
-from bench.costs.measure import WORKLOADS
+from bench.costs.measure import COUNTED
 from bench.launch import RESULTS
 from bench.machine import instruments
 from bench.study import runner
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(out=None)
     value, everyone = partial(options.value, parser.add_argument), ",".join(report.CHOSEN)
     value("--backends", options.names, "A,B", "only these, or all", report.CHOSEN, everyone)
-    parser.add_argument("--workload", choices=list(WORKLOADS), help="only this one")
+    parser.add_argument("--workload", choices=COUNTED, help="only this one")
     value("--count", options.names, "A,B", f"only these: {', '.join(instruments.NAMES)}")
     value("--pages", options.positive, "N", "pages of the smaller of two crawls", 500)
     value("--slots", options.positive, "N", "slots of a crawl", 100)
@@ -76,7 +76,7 @@ def count(arguments: argparse.Namespace, out: Path, console: Console) -> bool:
         raise StudyError(f"cannot count {sorted(unknown)[0]!r}; choose from {known}")
     tools = instruments.find(counted)
     wanted = None if arguments.backends == ["all"] else list(arguments.backends)
-    names = (arguments.workload,) if arguments.workload else tuple(WORKLOADS)
+    names = (arguments.workload,) if arguments.workload else COUNTED
     settings = {"pages": arguments.pages, "slots": arguments.slots}
     with ExitStack() as stack:
         lane = measure.Lane(arguments.pages, arguments.slots, stack)

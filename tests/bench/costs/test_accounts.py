@@ -10,7 +10,7 @@ from bench.analysis.stats import Spread
 from bench.costs import accounts, report
 from bench.costs.accounts import Crawled
 from bench.machine.instruments import SYSCALLS
-from tests.bench.costs.samples import PAGES, counted, run, sample
+from tests.bench.costs.samples import PAGES, counted, crawls, run, sample
 
 CALLS = {"system_calls": 28.2, "system_call.futex": 25.2}
 
@@ -67,3 +67,13 @@ def test_the_words_say_over_how_many_seeds_a_range_is() -> None:
     assert accounts.seed_words(accounts.accounts(run(*three))) == "3 hash seeds"
     mixed = accounts.accounts(run(*three, *counted([1.0], "generators")))
     assert accounts.seed_words(mixed) == "1 to 3 hash seeds"
+
+
+def test_a_server_is_apart_from_the_client_of_its_name() -> None:
+    served = sample("serve/instructions", serve={"instructions": 7.0})
+    found = run(*counted([9.0]), served.model_copy(update={"part": served.part}))
+    assert {(one.backend, one.workload) for one in accounts.accounts(found)} == {
+        ("callbacks", "fetch"),
+        ("callbacks", "serve"),
+    }
+    assert crawls({"instructions": 7.0}).per_page() == {"instructions": 7.0}
