@@ -263,16 +263,16 @@ class Lane:
     def crawl(self, name: str, tool: Instrument, names: Sequence[str], repeat: int) -> Counted:
         """One program in one round, whose crawls share a process. Raises :class:`Lost`."""
         with closing(Crawler(name, tool, repeat + 1, self)) as crawler:
-            found, lost = Counted(), None
+            counted, lost = Counted(), None
             for workload in names:
                 try:
-                    found.crawls[workload] = crawler.pair(workload, self.pages)
+                    counted.crawls[workload] = crawler.pair(workload, self.pages)
                 except Lost as error:
                     why, void = f"{workload}: {error}", error.status == "void"
-                    lost = lost or Lost(why, void=void, part=found)
+                    lost = lost or Lost(why, void=void, part=counted)
             if lost:
                 raise lost
-        return found
+        return counted
 
     def serve(self, name: str, tool: Instrument, repeat: int) -> Counted:
         count = partial(served, name, tool, repeat + 1, self.slots, self.scratch)
