@@ -34,7 +34,7 @@ class UnderLoad(Condition):
     def command(self, command: Command, sides: Sides) -> Command:
         load = Load(
             how=self.how,
-            awake=False,
+            awake=sides.server_polls,
             rate=self.per_s or 0,
             seconds=self.seconds,
             seed=sides.seed,

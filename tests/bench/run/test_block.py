@@ -320,7 +320,7 @@ def test_a_crawl_that_ended_in_its_turn_counts_up_to_the_same_place(
 ) -> None:
     """On a busy machine a turn is long enough for a fast crawl's worker to finish and end."""
     ended, slow = mock.MagicMock(), mock.MagicMock()
-    ended.broke_off, slow.broke_off, ended.trial.point = broke_off, False, TURNED
+    ended.broke_off, slow.broke_off, ended.point = broke_off, False, TURNED
     taken = [
         TurnTaken(place, number, 0.0, 0.01, 0.01, 0.0, 100, None, counted=True, reached=reached)
         for place, shares in enumerate([(0.4, 0.9), (0.3, 0.5)])
@@ -359,15 +359,15 @@ def test_a_page_is_measured_in_all_modes_in_one_block(bench: Bench, point: Point
 def test_the_authorities_of_both_servers_are_in_one_file(bench: Bench) -> None:
     """So the context that the warm-up has made serves the trial."""
     point = tls_c10k(2, ONE)
-    trial = Trial(bench, point, Turn(0, point.id, 0, Label("callbacks")), 7)
+    trial = Crawling(bench, point, Turn(0, point.id, 0, Label("callbacks")), 7)
     with ExitStack() as stack:
-        sides = Crawling(trial, stack)
-        sides.ready()
-        sides.tell()
-        told = sure(sides.command)
+        running.start(stack, trial, None)
+        trial.ready()
+        trial.tell()
+        told = sure(trial.command)
         assert Path(told.cafile or "").read_text().count("BEGIN CERTIFICATE") == 2
         assert told.warmup_prefix == bench.warmups[Tls()].prefix
-        sides.worker.process.kill()
+        trial.worker.process.kill()
 
 
 # --- servers under test ------------------------------------------------------------------
@@ -571,7 +571,7 @@ def planned(shared: Bench, where: Point, label: str) -> Trial:
     turn = Turn(0, where.id, 0, Label.parse(label))
     backend = replace(OURS[turn.label.name], name=turn.label.backend)
     bench = replace(shared, backends={turn.label.backend: backend}, free_threaded=["3.14.0t"])
-    return Trial(bench, where, turn, 0)
+    return Crawling(bench, where, turn, 0)
 
 
 @TWO

@@ -139,7 +139,7 @@ groups = [TakerGroup(child.pid) for child in children]
 for group in groups:
     group.stop()
 takers = [
-    Taker(groups[i], groups[i + 1], lambda: 5, lambda: None, 10**9, 1) for i in (0, 2)
+    Taker(groups[i], groups[i + 1], lambda: 5, lambda: None, slots=1) for i in (0, 2)
 ]
 take_turns(takers, random.Random(1))
 """
@@ -164,8 +164,7 @@ def takers(tmp_path: Path) -> Iterator[list[Taker]]:
                 TakerGroup(server.pid),
                 lambda shared=shared: int(shared[0]),  # type: ignore[misc]
                 lambda worker=worker: worker.send("go"),  # type: ignore[misc]
-                10**12,
-                1,
+                slots=1,
                 turn_s=0.005,
             )
         )
@@ -208,7 +207,7 @@ class Made(TakerGroup):
 def made() -> list[Taker]:
     workers = [Made(each) for each in (10, 20, 30)]
     return [
-        Taker(worker, Made(0), worker.count, lambda: None, 1000, 20, turn_s=0.0)
+        Taker(worker, Made(0), worker.count, lambda: None, slots=20, total=1000, turn_s=0.0)
         for worker in workers
     ]
 
