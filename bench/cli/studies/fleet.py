@@ -83,8 +83,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 def planned(arguments: argparse.Namespace, fleet: Fleet) -> list[FleetPlan]:
     """A plan of each trial."""
     hosts = list(fleet.each("facts").values())
-    known = backends.look_up(arguments.backends)
-    backends.choose(known, arguments.backends)
+    known = backends.choose(arguments.backends)
     for backend in known:
         if arguments.tls and backend.no_https:
             raise StudyError(f"{backend.name} has no HTTPS: {backend.no_https}")
