@@ -48,7 +48,7 @@ class UnderLoad(Condition):
     def place(self, pinning: Pinning) -> Pinning:
         return pinning.spread("apart")
 
-    def seen(self, sides: Sides, rate: float) -> Fields:
+    def seen(self, sides: Sides) -> Fields:
         loaded = sides.result.loaded if sides.result else None
         report = LoadReport(
             connections_opened=loaded.connections if loaded else None,

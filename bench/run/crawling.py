@@ -112,8 +112,9 @@ class Crawling(Trial):
             parts=parts,
         )
 
-    def strain(self, result: Result, rate: float, fields: Fields) -> Fields:
-        turns = self.turns
+    def strain(self, result: Result, fields: Fields) -> Fields:
+        turns, elapsed_s = self.turns, fields["elapsed_s"]
+        rate = result.answered / elapsed_s if elapsed_s else 0.0
         if turns is None:
             client_s, wall_s = result.user_s + result.system_s, result.call_s
             server_s = sum(self.server_cpu)

@@ -31,9 +31,18 @@ NO_TURN: Final = (
 )
 
 NO_RESULT: Final[dict[str, Any]] = {
-    **dict.fromkeys(("elapsed_s", "pages", "bytes", "pages_per_s", "redirects")),
-    **dict.fromkeys(("digest", "cpu", "service_time", "ledger")),
-    **{"statuses": {}, "errors": {}, "mechanism": {}},
+    "elapsed_s": None,
+    "pages": None,
+    "bytes": None,
+    "pages_per_s": None,
+    "redirects": None,
+    "digest": None,
+    "cpu": None,
+    "service_time": None,
+    "ledger": None,
+    "statuses": {},
+    "errors": {},
+    "mechanism": {},
 }
 """The fields of a trial without a result."""
 
@@ -126,10 +135,9 @@ def finish(trial: Trial, moved: dict[str, int | None], noise: HostNoise) -> Tria
 
 def measured(trial: Trial, result: Result) -> dict[str, Any]:
     """The fields of a record that need a result."""
-    turns, rate = trial.turns, paced(trial, result)
-    elapsed_s = None if turns or rate is None else result.elapsed_s
-    if rate:
-        elapsed_s = result.answered / rate
+    turns, elapsed_s = trial.turns, None if trial.turns else result.elapsed_s
+    if turns and turns.exchanges:  # the rate is that of the time in which it ran
+        elapsed_s = result.answered * turns.wall_s / turns.exchanges
     user_s, system_s = trial.server_cpu
     sampled = {"threads_sampled": trial.threads} if trial.threads else {}
     fields: dict[str, Any] = {
@@ -151,15 +159,5 @@ def measured(trial: Trial, result: Result) -> dict[str, Any]:
         inside = trial.within_turns
         fields["service_time"] = encode_latency(inside) if len(inside) else None
     for condition in trial.conditions:
-        fields |= condition.seen(trial, rate or 0.0)
-    return {**fields, **trial.strain(result, rate or 0.0, fields)}
-
-
-def paced(trial: Trial, result: Result) -> float | None:
-    """Exchanges per second; None where nothing counts."""
-    turns = trial.turns
-    done, took_s = (turns.exchanges, turns.wall_s) if turns else (result.answered, result.elapsed_s)
-    rate: float | None = done / took_s if took_s else 0.0
-    for condition in trial.conditions:
-        rate = condition.rate(trial, rate or 0.0)
-    return rate
+        fields |= condition.seen(trial)
+    return {**fields, **trial.strain(result, fields)}

@@ -66,7 +66,7 @@ class Serving(Trial):
         assert self._served is not None
         return served_reason(self.turn.label.name, result, self._served, self.server.digest)
 
-    def strain(self, result: Result, rate: float, fields: Fields) -> Fields:
+    def strain(self, result: Result, fields: Fields) -> Fields:
         turns = self.turns
         # A server that waits for its processor is not idle: other programs are running there.
         used_s = turns.cpu_s + self.waited_s if turns else 0.0

@@ -23,9 +23,8 @@ from bench.schema import CeilingRecord, Status, Turns
 from bench.sides.process import ProcessError, WorkerError, kill
 from bench.sides.progress import Progress
 from bench.sides.protocol import Command, Result
-from bench.sides.servers import Server, ServerError, authorities
+from bench.sides.servers import Server, ServerError, Tls, authorities
 from bench.sides.sides import Sides
-from bench.sides.tls import Tls
 from bench.text import now
 from crawlers.backend import Backend
 
@@ -201,7 +200,7 @@ class Trial(Sides):
         """Why the trial does not count, or None when it does."""
 
     @abstractmethod
-    def strain(self, result: Result, rate: float, fields: Fields) -> Fields:
+    def strain(self, result: Result, fields: Fields) -> Fields:
         """How busy both sides were, and what limited the trial."""
 
     @property

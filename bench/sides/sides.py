@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -76,19 +75,6 @@ class Sides(ABC):
                 time.sleep(POLL_S)
         time.sleep(self.settle_s)
         self.threads = threads(self.tested.pid)
-
-    @contextmanager
-    def measuring_memory(self) -> Iterator[None]:
-        """Read the memory before the first connection, and when all are held."""
-        reader = memory.Reader(self.tested.pid, self.other.pid)
-        memory.wait_until_settled()
-        before = reader.read()
-        self.hold()
-        yield
-        self.wait_until_held()
-        full = reader.read()
-        self.release()
-        self.parts["memory"] = memory.memory(before, full, self.slots, self.theirs)
 
     def seconds(self, name: str) -> npt.NDArray[np.float64]:
         """The times in the file of this name; none if there is no such file."""

@@ -30,7 +30,7 @@ from bench.fleet.records import STUDY, FleetTrial
 from bench.machine.doctor import CheckResult, show
 from bench.plan import backends
 from bench.run.preflight import THREADED
-from bench.sides.tls import Tls
+from bench.sides.servers import Tls
 from bench.study import runner
 from bench.study.record import StudyError
 from bench.study.runner import Program

@@ -20,10 +20,9 @@ import pytest
 from bench.arrivals import WORK_EVERY
 from bench.conditions.condition import ASLEEP
 from bench.conditions.held import HELD, Filling
-from bench.conditions.opening import Opening
 from bench.conditions.processors import ALL, EVERYWHERE, Spreading
 from bench.conditions.recorders import NULL
-from bench.conditions.schedule import Scheduled
+from bench.conditions.schedule import Opening, Scheduled
 from bench.conditions.work import WithWork
 from bench.plan import plan, workloads
 from bench.plan.labels import Label
@@ -50,8 +49,7 @@ from bench.run.trial import Bench, Trial
 from bench.run.turns import TurnTaken
 from bench.schema import Shares, TrialRecord, TurnsRecord
 from bench.sides import working
-from bench.sides.servers import Server, ServerError
-from bench.sides.tls import Tls
+from bench.sides.servers import Server, ServerError, Tls
 from bench.text import KIB
 from crawlers.catalogue import OURS
 from crawlers.registry import MODELS
