@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 
 def planned(arguments: argparse.Namespace, fleet: Fleet) -> list[FleetPlan]:
     """A plan of each trial."""
-    hosts = list(fleet.each("facts").values())
+    hosts = list(fleet.each("limits").values())
     known = backends.choose(arguments.backends)
     for backend in known:
         if arguments.tls and backend.no_https:

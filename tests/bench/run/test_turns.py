@@ -317,10 +317,19 @@ def test_with_many_threads_that_settle_a_turn_begins_when_each_slot_has_worked(
     assert take_turn(crowded, 0, 0).wall_s > 0
 
 
-def test_a_worker_that_ends_is_lost_and_the_others_go_on(takers: list[Taker]) -> None:
-    os.kill(takers[1].worker.pid, signal.SIGKILL)
+@pytest.mark.parametrize(
+    ("side", "reason"),
+    [
+        ("worker", "the worker ended in its turn"),
+        ("server", "the process at the other end ended"),
+    ],
+)
+def test_a_taker_of_which_a_side_ends_is_lost_and_the_others_go_on(
+    takers: list[Taker], side: str, reason: str
+) -> None:
+    os.kill(getattr(takers[1], side).pid, signal.SIGKILL)
     turns = take_turns(takers, random.Random(3), rounds=3)
-    assert takers[1].lost == "the worker ended in its turn"
+    assert takers[1].lost == reason
     assert takers[0].lost is takers[2].lost is None
     assert all(turn.taker != 1 for turn in turns if turn.counted)
 
