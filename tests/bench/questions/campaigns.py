@@ -160,18 +160,12 @@ def held() -> Lines:
     return kept(usual(encrypted), lambda trial: trial.memory)
 
 
-def with_part(part: str, kib: int | None, **more: Any) -> Lines:
-    """With another value for a part of the memory of threads, by connection."""
-    values: dict[str, Any] = {f"memory__{name}": value for name, value in more.items()}
-    values[f"memory__held__{part}"] = lambda t: kib and kib * KIB * t.memory.connections
-    return where(held(), lambda t: t.label == "threads", **values)
-
-
 def for_users(lines: Sequence[AnyRecord]) -> Lines:
     """The records as a user has them, who cannot read slabinfo."""
     unread = ("kernel_socket_bytes", "kernel_other_bytes")
-    lacks = dict.fromkeys((f"memory__held__{part}" for part in unread), None)
-    return where(lines, lambda trial: trial.memory, **lacks)
+    lacks: dict[str, Any] = dict.fromkeys(f"memory__held__{part}" for part in unread)
+    why = dict.fromkeys(unread, "needs root")
+    return where(lines, lambda trial: trial.memory, **lacks, memory__reasons=why)
 
 
 def of_nothing(lines: Lines) -> Lines:
@@ -185,14 +179,11 @@ def of_nothing(lines: Lines) -> Lines:
 MEMORY: Cases = {
     # "From at least 1 block" was four readings, and nobody knew.
     "one block": lambda: kept(held(), lambda t: t.block == 0),
-    "more blocks at 100 connections": lambda: kept(
-        held(), lambda t: t.block == 0 or t.point.endswith("-100")
-    ),
-    "send buffers of threads are calculated": lambda: with_part(
-        "send_buffer_bytes", 32, sources={"send_buffer_bytes": "calculated: threads × 32 KiB"}
-    ),
-    "a part that was not read makes no total": lambda: with_part(
-        "kernel_socket_bytes", None, reasons={"kernel_socket_bytes": "needs root"}
+    "send buffers of threads are calculated": lambda: where(
+        held(),
+        lambda t: t.label == "threads",
+        memory__held__send_buffer_bytes=lambda t: 32 * KIB * t.memory.connections,
+        memory__sources={"send_buffer_bytes": "calculated: threads × 32 KiB"},
     ),
     "a user sees user memory everywhere": lambda: for_users(held()),
     "no ratio to callbacks, which take nothing": lambda: of_nothing(held()),
@@ -206,7 +197,6 @@ MEMORY: Cases = {
     "without plain connections or control": lambda: kept(
         held(), lambda t: t.workload == "tls-c10k" and t.kind == "trial"
     ),
-    "no TLS": lambda: kept(held(), lambda t: t.workload == "c10k"),
     "intervals of models overlap": lambda: usual(
         campaign, workloads=("c10k",), effects=False, noise=1.0, samples=20
     ),
@@ -305,14 +295,11 @@ def shared_with_the_server() -> Lines:
 
 
 PAGE: Cases = {
-    "threads are a whole stack": lambda: usual(split, stack="threads"),
     # A rest below 0 was drawn as 0, so a bar of 23.6 µs stood for 21.2 that were measured.
     "the model of callbacks cannot be separated": with_slow_sockets,
     # Its title named threads, which it does not draw.
     "the server of threads slept": shared_with_the_server,
     "aiohttp is a whole stack": lambda: usual(split, base="callbacks", stack="aiohttp"),
-    "three blocks": lambda: usual(split, base="callbacks", blocks=3),
-    "no controls": lambda: kept(usual(split), lambda t: t.kind != "control"),
     "no control counts": lambda: where(
         usual(split), lambda t: t.kind == "control", status="void", reason="wrong digest"
     ),
@@ -419,7 +406,6 @@ def slow_threads(slow: float = 0.4, blocks: int = 6) -> Lines:
 WAITING: Cases = {
     # At 100 slots alone "no model differs" hid what 1,000 slots show.
     "threads are slow at 1,000 slots": slow_threads,
-    "no model differs": lambda: slow_threads(slow=1.0),
     "two blocks": lambda: slow_threads(blocks=2),
     "throughput alone": lambda: campaign(blocks=2, samples=20, workloads=("throughput",)),
 }
@@ -475,7 +461,6 @@ CROSSOVER: Cases = {
     ),
     "slower from the fewest slots": lambda: crossed({(100, 0): {DEFAULT: 5_000.0}}),
     "nothing crosses": lambda: crossed({(1000, 100): {DEFAULT: 10_000.0}}),
-    "three blocks": lambda: crossed(blocks=3),
     "no crawl of ten thousand ends": lambda: ended(0),
     "one crawl of ten thousand ends": lambda: ended(1),
     # Half of the chart's panels were empty.
@@ -544,7 +529,6 @@ def without_a_lock() -> Lines:
 
 PROCESSORS: Cases = {
     "processes gain nothing": lambda: usual(widened, shared=14_000.0),
-    "processes gain less than half": lambda: usual(widened, shared=26_000.0),
     "eight processors": lambda: usual(widened, apart=9e4, shared=8e4, places=EIGHT),
     "threads without a lock": without_a_lock,
     "the server was the limit": lambda: where(
@@ -577,7 +561,6 @@ def also_over_tls() -> Lines:
 
 
 VARIANTS: Cases = {
-    "two blocks": lambda: varied(blocks=2),
     # In a full campaign only some hold ten thousand; bars at two numbers do not compare.
     "most hold at most 5,000 connections": lambda: kept(
         varied(), lambda t: t.point != "c10k-10000" or t.label in MODELS[:2]
@@ -587,7 +570,6 @@ VARIANTS: Cases = {
         varied(), lambda t: t.label != "callbacks"
     ),
     "no ladder": lambda: varied(ladder=()),
-    "no trials": lambda: kept(varied(), lambda t: False),
 }
 
 
@@ -605,8 +587,6 @@ scheduled = partial(campaign, workloads=("openloop",))
 OPEN_LOOP: Cases = {
     "all keep up": lambda: usual(scheduled, rates=(1000, 2000)),
     "all keep up, in four blocks": lambda: usual(scheduled, rates=(1000, 2000), blocks=4),
-    "all keep up, in one block": lambda: usual(scheduled, rates=(1000, 2000), blocks=1),
-    "one block": lambda: usual(scheduled, blocks=1),
     "too few samples for a p99": lambda: usual(scheduled, samples=500, rates=(1000, 2000)),
     "no response times": lambda: where(usual(scheduled), bool, response_time=None),
 }
@@ -900,6 +880,7 @@ def read_slowly(**options: Any) -> Lines:
 
 # --- every question ----------------------------------------------------------------------
 
+COSTED: Final = {question.NAME: question.COLUMNS for question in (churn, headers, serve, accept)}
 MEASURED: dict[str, Callable[..., Lines]] = {
     "glance": campaign,
     "page": split,
@@ -909,8 +890,6 @@ MEASURED: dict[str, Callable[..., Lines]] = {
     "crossover": crossed,
     "handovers": switching,
     "against": partial(campaign, workloads=("throughput", "c10k")),
-    "churn": partial(costed, churn.COLUMNS),
-    "headers": partial(costed, headers.COLUMNS),
     "tls_pages": encrypted,
     "open_loop": scheduled,
     "mixed": worked,
@@ -922,8 +901,7 @@ MEASURED: dict[str, Callable[..., Lines]] = {
     "interpreters": across,
     "trust": partial(campaign, workloads=("throughput",)),
     "equal": flipped,
-    "serve": partial(costed, serve.COLUMNS),
-    "accept": partial(costed, accept.COLUMNS),
+    **{name: partial(costed, columns) for name, columns in COSTED.items()},
     "hold": holding,
     "mixed_server": beside_work,
     "slow_readers": read_slowly,
