@@ -25,10 +25,6 @@ STARVED: Final = 0.5
 """A slot with less than this share of the median slot's completions is starved."""
 
 
-def _percent(share: float) -> str:
-    return f"{share:.0%}"
-
-
 class Starving(Columns):
     def facts(self, analysis: Analysis, _: Measured) -> Mapping[str, str]:
         trials = self.trials(analysis)
@@ -71,7 +67,7 @@ COLUMNS: Final = Starving(
         "least": Read(
             "least served slot",
             "pages of the least served slot, of those of the median slot",
-            Unit("share", _percent, _percent),
+            Unit("share", "{:.0%}".format, "{:.0%}".format),
             lambda trial: stats.least_served(trial.fairness) if trial.fairness else None,
         ),
         "wait": Read(

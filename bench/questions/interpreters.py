@@ -42,15 +42,13 @@ ASKS: Final = "What did each CPython release change?"
 ACROSS: Final = True
 
 
-def _kib(value: float) -> str:
-    return f"{value:.3g} KiB"
-
-
 PAGE, HELD = "page", "held"
 MEASURES: Final = {
     PAGE: Measure("processor time per page", "a crawled page, processor time", US),
     HELD: Measure(
-        "user memory per connection", "an idle connection, user memory", Unit("KiB", number, _kib)
+        "user memory per connection",
+        "an idle connection, user memory",
+        Unit("KiB", number, "{:.3g} KiB".format),
     ),
 }
 METRICS: Final = {PAGE: CPU_PER_1000, HELD: USER_PER_CONNECTION}

@@ -18,11 +18,11 @@ from bench.plan.participants import SPREADING
 from bench.questions.question import Answer, forest
 from bench.schema import Rung, TrialRecord
 from bench.show import cells
-from bench.show.figures import Bars, Figure, Unit
-from bench.show.measured import US, Measure, Measured, by_label
+from bench.show.figures import Bars, Figure
+from bench.show.measured import KIB_OR_MORE, US, Measure, Measured, by_label
 from bench.show.table import MISSING, Column, Row, Table, name, words
 from bench.store import Records
-from bench.text import KIB, count, listing, number, size_words
+from bench.text import count, listing
 from crawlers.registry import MODELS
 
 NAME: Final = "variants"
@@ -42,14 +42,10 @@ PROSE: Final = (
 )
 
 
-def _kib(value: float) -> str:
-    return size_words(value * KIB)
-
-
 PAGE, HELD = "page", "held"
 MEASURES: Final = {
     PAGE: Measure("a page", "a crawled page among all variants, processor time", US),
-    HELD: Measure("a connection", "memory of an idle connection", Unit("KiB", _kib, number)),
+    HELD: Measure("a connection", "memory of an idle connection", KIB_OR_MORE),
 }
 
 

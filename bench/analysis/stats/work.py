@@ -123,7 +123,10 @@ def equal_work(records: Records) -> EqualWork:
             groups[trial.point][trial.label].append(trial)
     unequal: dict[tuple[str, str], str] = {}
     for point, labels in groups.items():
-        opened = {label: _median_opened(trials) for label, trials in labels.items()}
+        opened = {
+            label: float(np.median([t.ledger.connections_opened for t in trials if t.ledger]))
+            for label, trials in labels.items()
+        }
         usual = float(np.median(list(opened.values())))
         slots = max(number_param(t, "slots") or 0.0 for mine in labels.values() for t in mine)
         pages = min(t.pages or 0 for mine in labels.values() for t in mine)
@@ -143,7 +146,3 @@ def equal_work(records: Records) -> EqualWork:
                 others = f"{usual:.0f} of the others"
                 unequal[point, label] = f"opened {opened[label]:.0f} connections, {others}"
     return EqualWork(tuple(groups), unequal)
-
-
-def _median_opened(trials: list[TrialRecord]) -> float:
-    return float(np.median([t.ledger.connections_opened for t in trials if t.ledger]))
