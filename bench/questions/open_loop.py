@@ -15,16 +15,15 @@ import numpy as np
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.offered import KEEPS_UP, ByRate, capacity, keeps_up, shared_rate, tail_ms
+from bench.analysis.offered import ByRate, capacity, keeps_up, shared_rate, tail_ms
 from bench.analysis.stats import Blocks
-from bench.analysis.summary import SummaryRow
 from bench.analysis.wording import says
 from bench.questions.question import Answer, Headline, few, of_models
-from bench.schema import Latency
+from bench.schema import Latency, TrialRecord
 from bench.show import cells
 from bench.show.figures import Axis, Figure, Line, LinePoint, Lines, Plot
 from bench.show.measured import MS, Measure, Measured
-from bench.show.table import MISSING, CellMakers, Column, name, tabled
+from bench.show.table import MISSING, Column, Row, Table, name
 from bench.show.words import blocks_words, listed, of_blocks, sentence
 from bench.text import count, duration, listing, plural
 from crawlers.registry import MODELS
@@ -103,13 +102,7 @@ def answer(analysis: Analysis) -> Answer | None:
         found,
         tail or late,
         PROSE.format(further="".join(f" {each}." for each in said)),
-        tables=[
-            tabled(
-                "Open loop: response time from the intended start",
-                COLUMNS,
-                [row for row in analysis.rows if row.workload == WORKLOAD],
-            )
-        ],
+        tables=[table(data, found)],
         figures=[
             figure
             for figure in (spectrum(analysis, data, found), over_capacity(analysis, data, found))
@@ -144,25 +137,40 @@ def in_the_tail(found: Measured, rate: float) -> Headline | None:
     return of_models(found, name, f"At {count(rate)} requests/s the p99 is")
 
 
-def _kept_up(row: SummaryRow, value: float | None) -> str:
-    offered, achieved = row.offered_per_s, row.achieved_per_s
-    kept = offered and achieved and achieved.median >= KEEPS_UP * offered
-    return cells.figure(value if kept else None)
+def table(data: ByRate, found: Measured) -> Table:
+    return Table(
+        "Open loop: response time from the intended start",
+        [
+            name("backend"),
+            Column("offered/s"),
+            Column("achieved/s, median [min–max]"),
+            Column("response p50 ms", drop=4),
+            Column("response p99 ms"),
+            Column("service p99 ms", drop=5),
+            Column("late starts", drop=6),
+            name("limiter"),
+        ],
+        [
+            _row(found, label, rate, rates[rate])
+            for rate in sorted({rate for rates in data.values() for rate in rates})
+            for label, rates in data.items()
+            if rate in rates
+        ],
+    )
 
 
-COLUMNS: Final[CellMakers[SummaryRow]] = (
-    (name("backend"), lambda row: row.label),
-    (Column("offered/s"), lambda row: cells.figure(row.offered_per_s)),
-    (Column("achieved/s, median [min–max]"), lambda row: cells.spread(row.achieved_per_s)),
-    (Column("response p50 ms", drop=4), lambda row: _kept_up(row, row.response_p50_ms)),
-    (Column("response p99 ms"), lambda row: _kept_up(row, row.response_p99_ms)),
-    (Column("service p99 ms", drop=5), lambda row: cells.figure(row.service_p99_ms)),
-    (
-        Column("late starts", drop=6),
-        lambda row: MISSING if row.late_starts is None else f"{row.late_starts:,}",
-    ),
-    (name("limiter"), lambda row: cells.limiter(row.limiter)),
-)
+def _row(found: Measured, label: str, rate: float, trials: Sequence[TrialRecord]) -> Row:
+    late = [trial.late_starts for trial in trials if trial.late_starts is not None]
+    response = [found.spread(label, key(part, rate)) for part in ("p50", "p99")]
+    return [
+        label,
+        cells.figure(stats.middle(trial.offered_per_s for trial in trials)),
+        cells.spread(stats.spread(trial.achieved_per_s for trial in trials)),
+        *(cells.figure(time.median if time else None) for time in response),
+        cells.figure(stats.middle(tail_ms(trial.service_time) for trial in trials)),
+        f"{sum(late):,}" if late else MISSING,
+        cells.limiter(stats.limiter_of(trials)),
+    ]
 
 
 def shown(analysis: Analysis, data: ByRate) -> list[str]:

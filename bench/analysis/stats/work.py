@@ -15,7 +15,6 @@ from typing import Final
 
 import numpy as np
 
-from bench.analysis.stats.metrics import page_faults_per_page
 from bench.analysis.stats.records import number_param, trials_of
 from bench.schema import TrialRecord
 from bench.store import Records
@@ -56,11 +55,11 @@ def faults_of(records: Records) -> dict[Place, dict[int, Faults]]:
     """(point, label) -> block -> the page faults of its trial."""
     found: dict[Place, dict[int, Faults]] = {}
     for trial in trials_of(records):
-        if (per_page := page_faults_per_page(trial)) is not None and trial.pages:
+        if trial.page_faults is not None and trial.pages:
             slots = (number_param(trial, "slots") or 0.0) / trial.pages
             slots = 1.0 if trial.workload in OPENED_EACH else slots
             on_purpose = trial.mechanism.get("malloc") == ON_PURPOSE
-            faults = Faults(per_page, slots, on_purpose)
+            faults = Faults(trial.page_faults / trial.pages, slots, on_purpose)
             found.setdefault((trial.point, trial.label), {})[trial.block] = faults
     return found
 
