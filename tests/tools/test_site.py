@@ -14,7 +14,7 @@ from tests.bench.synthetic import campaign as records_of
 from tests.bench.synthetic import gathered
 from tests.browsing import barriers, opened
 from tools.site import __main__ as site
-from tools.site import finish, links, navigation, stage
+from tools.site import links, navigation, stage
 
 pytestmark = pytest.mark.timeout(1800)
 """The site is built once, in the time of the first test that reads it."""
@@ -150,7 +150,7 @@ def test_the_site_has_every_page_and_the_report(built: Path) -> None:
 def test_what_the_theme_lacks_is_completed(built: Path) -> None:
     """The theme may change what it writes; then nothing would be replaced."""
     texts = [(built / name).read_text() for name in PAGES]
-    for short, whole in finish.MISSING:
+    for short, whole in site.LACKING:
         assert any(whole in text for text in texts), whole
         assert not any(short in text.replace(whole, "") for text in texts), short
 
