@@ -48,17 +48,16 @@ slow = partial(pytest.param, marks=pytest.mark.slow)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
-@pytest.mark.parametrize("command", ["--help", slow("export"), slow("cite")])
+@pytest.mark.parametrize("command", ["--help", slow("export")])
 def test_a_full_disk_is_one_line(command: str, recorded: Path) -> None:
     done = bench(command, *([] if "-" in command else [str(recorded)]), shell="> /dev/full")
     assert done.returncode == 1
     assert done.stderr == "python -m bench: standard output: No space left on device\n"
 
 
-@pytest.mark.parametrize("shell", [slow(">&-"), "<&- >&- 2>&-"])
 @pytest.mark.parametrize("command", ["--help", slow("cite")])
-def test_closed_streams_are_no_error(command: str, shell: str, recorded: Path) -> None:
-    done = bench(command, *([] if "-" in command else [str(recorded)]), shell=shell)
+def test_closed_streams_are_no_error(command: str, recorded: Path) -> None:
+    done = bench(command, *([] if "-" in command else [str(recorded)]), shell="<&- >&- 2>&-")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
@@ -75,9 +74,7 @@ def test_a_locale_without_our_characters_is_no_error(recorded: Path) -> None:
     assert "\\xb1" in done.stdout
 
 
-@pytest.mark.parametrize(
-    "module", ["bench.cli", slow("rich.segment"), slow("numpy"), slow("matplotlib")]
-)
+@pytest.mark.parametrize("module", ["bench.cli", slow("matplotlib")])
 def test_ctrl_c_during_the_start_is_no_traceback(module: str, recorded: Path) -> None:
     process = subprocess.Popen(
         [
