@@ -16,6 +16,7 @@ from bench.analysis import stats, summary
 from bench.analysis.stats import Comparison, Metric, Pair
 from bench.analysis.stats.comparisons import Family
 from bench.analysis.summary import SummaryRow
+from bench.plan.workloads import REFERENCE_SLOTS
 from bench.schema import TrialRecord, TurnsRecord
 from bench.store import Records
 from crawlers.registry import MODELS
@@ -25,8 +26,6 @@ Found = TypeVar("Found")
 PairsOf = Callable[[Records, Metric], Iterable[Pair]]
 """The pairs that are compared in a campaign by one metric."""
 
-#: If a workload was measured at this many slots, that point stands for it.
-REFERENCE_SLOTS = 100
 #: The family of whole HTTP stacks: no concurrency models, so they stand apart.
 STACK = "stack"
 

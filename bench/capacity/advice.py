@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from bench.analysis import stats
-from bench.analysis.stats.comparisons import Blocks
+from bench.analysis.stats import Blocks
 from bench.analysis.stats.ratios import MARGINS
 from bench.capacity import model
 from bench.capacity.model import Backend, Costs, Limit, Need

@@ -22,12 +22,12 @@ from typing import Final, Literal
 import numpy as np
 
 from bench.analysis import stats
-from bench.analysis.analysis import REFERENCE_SLOTS, Analysis
+from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, MemoryFit
 from bench.analysis.stats.records import number_param, widest_point
-from bench.machine.doctor import SPARE_MAPS
+from bench.machine.doctor import MAPS_PER_THREAD, SPARE_MAPS
 from bench.plan.participants import SPREADING
-from bench.plan.workloads import mean_delay_s
+from bench.plan.workloads import REFERENCE_SLOTS, mean_delay_s
 from bench.questions import churn, tls_pages
 from bench.schema import TrialRecord
 from bench.show.measured import Measured
@@ -331,7 +331,7 @@ def _bounds(
     limits = limits_of(analysis)
     threads = [n for name in ("threads_max", "pid_max") if (n := limits.get(name)) is not None]
     if (maps := limits.get("max_map_count")) is not None:
-        threads.append((maps - SPARE_MAPS) // limits.get("maps_per_thread", UNRECORDED_MAPS))
+        threads.append((maps - SPARE_MAPS) // limits.get("maps_per_thread", MAPS_PER_THREAD))
     if threads and any(_a_thread_each(t) for t in trials):
         yield (
             min(threads),
@@ -408,9 +408,6 @@ def _extra(analysis: Analysis, label: str) -> Extra:
         opening_of=opening,
     )
 
-
-UNRECORDED_MAPS: Final = 2
-"""Mappings of a thread on the machine of the reference, whose records do not have them."""
 
 OWN: Final = {
     "user": "user_bytes",

@@ -9,13 +9,13 @@ is void, and its record names what was lost.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Final
 
 from bench.fleet.cluster import Fleet
-from bench.fleet.host import FleetFault, HostReport, HostStatus
+from bench.fleet.host import FleetFault, HostStatus
 from bench.fleet.plan import FleetPlan
-from bench.fleet.records import UNKNOWN, FleetTrial, Growth, Moment
+from bench.fleet.records import FleetTrial, Moment
 from bench.machine import memory
 from bench.machine.memory import added
 from bench.plan.workloads import PAGE_BYTES
@@ -31,7 +31,7 @@ SETTLE_S: Final = 0.2
 
 def measure(fleet: Fleet, plan: FleetPlan) -> FleetTrial:
     """One trial. Raises :class:`bench.study.runner.Lost` with what there is of it."""
-    seen: dict[str, Any] = {"samples": []}
+    seen: dict[str, Any] = {"samples": [], "hosts": list(plan.hosts)}
     reason = None
     try:
         hold(fleet, plan, seen)
@@ -46,7 +46,6 @@ def measure(fleet: Fleet, plan: FleetPlan) -> FleetTrial:
         ramp_per_s=plan.ramp_per_s,
         share=max(share.connections for share in plan.shares),
         page_bytes=PAGE_BYTES,
-        hosts=list(plan.hosts),
         **seen,
     )
     if reason is not None:
@@ -87,13 +86,8 @@ def hold(fleet: Fleet, plan: FleetPlan, seen: dict[str, Any]) -> None:
     else:
         raise FleetFault(f"only {done} of {len(plan.shares)} workers gave a result")
     seen["released_s"] = time.monotonic() - released
-    reports: list[HostReport] = list(fleet.each("report").values())
-    workers = [worker for report in reports for worker in report.workers]
-    seen["workers"] = sorted(workers, key=lambda worker: worker.worker)
-    seen["growth"] = total([report.growth for report in reports])
-    counters = [report.counters for report in reports]
-    seen["kernel"] = {name: added(each.get(name, 0) for each in counters) for name in counters[0]}
-    for reason in filter(None, (report.void for report in reports)):
+    seen["hosts"] = list(fleet.each("report").values())
+    for reason in filter(None, (worker.void for host in seen["hosts"] for worker in host.workers)):
         raise FleetFault(reason)
 
 
@@ -108,10 +102,3 @@ def looking(
         took = time.monotonic() - looked
         with interruptible():
             time.sleep(max(LOOK_EVERY_S - took, LOOK_REST * took))
-
-
-def total(growths: Sequence[Growth]) -> Growth:
-    """What all hosts gained; what one of them does not know is not made up."""
-    values = {part: added(getattr(growth, part) for growth in growths) for part in UNKNOWN}
-    reasons = {part: why for part, why in UNKNOWN.items() if values[part] is None}
-    return Growth(**values, reasons=reasons)

@@ -21,7 +21,7 @@ import psutil
 
 from bench.conditions.held import HOLD_SWITCH_S
 from bench.fleet.plan import FleetPlan, Share
-from bench.fleet.records import Growth, HostFacts, Worker
+from bench.fleet.records import UNKNOWN, Growth, HostRecord, Worker
 from bench.machine import doctor, environment, kernel, memory, procfs
 from bench.machine.memory import Snapshot, added
 from bench.plan import workloads
@@ -48,15 +48,6 @@ class HostStatus(NamedTuple):
     held: int
     results: int
     free_bytes: int | None
-
-
-class HostReport(NamedTuple):
-    """What a host's workers did, why that does not count, and what the host gained."""
-
-    workers: list[Worker]
-    void: str | None
-    growth: Growth
-    counters: dict[str, int | None]  # differences
 
 
 @dataclass(slots=True)
@@ -89,16 +80,17 @@ class Host:
         """Tells machines apart; hosts that cannot read it count as different ones."""
         return environment.boot() or self.name
 
-    def facts(self) -> HostFacts:
+    def limits(self) -> HostRecord:
         """The limits of this machine. Changes only this process's soft descriptor limit."""
         _, descriptors = doctor.raise_descriptor_limit()
-        return HostFacts(
+        self.record = HostRecord(
             host=self.name,
             cores=psutil.cpu_count() or 1,
             descriptors=descriptors,
             ports=kernel.ephemeral_ports() or procfs.UNLIMITED,
             memory_available_bytes=doctor.available_bytes(),
         )
+        return self.record
 
     def examine(self, plan: FleetPlan) -> list[doctor.CheckResult]:
         """What the doctor says of this machine's part of a plan."""
@@ -185,32 +177,27 @@ class Host:
         per_s = self.plan.ramp_per_s / len(self.plan.shares)
         list(self.pool.map(lambda crew: crew.server.release(per_s), self.crews))
 
-    def report(self) -> HostReport:
-        workers, void = [], None
-        for crew in self.crews:
-            server, result, slots = crew.server, crew.result, crew.share.connections
-            assert result is not None
-            ledger, values = server.ledger(), asdict(result)
-            reason = void_reason(self.plan.under, result, ledger, slots, server.digest)
-            if reason and void is None:
-                void = f"worker {crew.share.number} on host {self.name}: {reason}"
-            workers.append(
-                Worker(
-                    worker=crew.share.number,
-                    host=self.name,
-                    server=server.prefix,
-                    connections=slots,
-                    **{name: values[name] for name in Worker.model_fields.keys() & values.keys()},
-                    digest_expected=server.digest,
-                    ledger=ledger,
-                )
-            )
+    def report(self) -> HostRecord:
         connections = sum(crew.share.connections for crew in self.crews)
-        return HostReport(
-            workers,
-            void,
-            growth(self.before, self.held, connections),
-            kernel.delta(self.counters, kernel.counters()),
+        seen = {
+            "workers": [self._worker(crew) for crew in self.crews],
+            "growth": growth(self.before, self.held, connections),
+            "kernel": kernel.delta(self.counters, kernel.counters()),
+        }
+        return self.record.model_copy(update=seen)
+
+    def _worker(self, crew: Crew) -> Worker:
+        server, result, share = crew.server, crew.result, crew.share
+        assert result is not None
+        ledger, values = server.ledger(), asdict(result)
+        void = void_reason(self.plan.under, result, ledger, share.connections, server.digest)
+        return Worker(
+            worker=share.number,
+            connections=share.connections,
+            **{name: values[name] for name in Worker.model_fields.keys() & values.keys()},
+            digest_expected=server.digest,
+            ledger=ledger,
+            void=void and f"worker {share.number} on host {self.name}: {void}",
         )
 
     def stop(self) -> None:
@@ -228,12 +215,14 @@ def growth(before: Snapshot, held: Snapshot, connections: int) -> Growth:
     own = memory.grown(before.own, held.own, (*OWN, "kernel_stack_bytes"))
     server = memory.grown(before.other, held.other, OWN)
     of_kernel = memory.kernel_growth(before.slabs, held.slabs, connections)
-    return Growth(
+    parts = {
         **own,
         **{f"server_{part}": gain for part, gain in server.items()},
-        send_buffer_bytes=memory.send_buffers(before.own, held.own, connections),
-        kernel_socket_bytes=of_kernel.sockets,
-        kernel_other_bytes=of_kernel.other,
-        server_kernel_bytes=added((of_kernel.server_sockets, of_kernel.server_other)),
-        machine_drop_bytes=memory.second_method(before, held),
-    )
+        "send_buffer_bytes": memory.send_buffers(before.own, held.own, connections),
+        "kernel_socket_bytes": of_kernel.sockets,
+        "kernel_other_bytes": of_kernel.other,
+        "server_kernel_bytes": added((of_kernel.server_sockets, of_kernel.server_other)),
+        "machine_drop_bytes": memory.second_method(before, held),
+    }
+    reasons = {part: why for part, why in UNKNOWN.items() if parts[part] is None}
+    return Growth.model_validate(parts | {"reasons": reasons})

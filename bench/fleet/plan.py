@@ -17,7 +17,7 @@ from typing import Final
 from bench.conditions.condition import Condition
 from bench.conditions.held import HELD
 from bench.conditions.ways import Way
-from bench.fleet.records import HostFacts, label_of, told
+from bench.fleet.records import HostRecord, label_of, told
 from bench.machine.doctor import BYTES_PER_CONNECTION, SPARE_DESCRIPTORS, CheckResult, Needs
 from bench.run.preflight import SERVER_KIB, client_kib
 from bench.sides.tls import Tls
@@ -73,7 +73,7 @@ class FleetPlan:
 
     connections: int
     backend: str
-    hosts: Sequence[HostFacts]
+    hosts: Sequence[HostRecord]
     threads: bool = False
     tls: Tls | None = None
     ramp: float | None = None

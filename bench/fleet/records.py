@@ -13,16 +13,6 @@ from bench.study.record import Run, Study
 from bench.text import KIB, plural
 
 
-class HostFacts(Record):
-    """One host: its name, and the limits of a process there."""
-
-    host: str  # "10.0.0.2:4321", the dask worker's address
-    cores: int
-    descriptors: int
-    ports: int
-    memory_available_bytes: int
-
-
 class Growth(Record):
     """What was added between "all ready" and "all held", in bytes, by owner; None if unknown."""
 
@@ -52,8 +42,6 @@ class Worker(Record):
     """One worker with its server."""
 
     worker: int
-    host: str
-    server: str  # where its server listened
     connections: int  # slots
     pages: int
     bytes: int
@@ -66,6 +54,20 @@ class Worker(Record):
     digest_expected: str | None
     ledger: Ledger
     mechanism: dict[str, str | int]
+    void: str | None = None  # why what it did does not count
+
+
+class HostRecord(Record):
+    """One host: its name, the limits of a process there, and what its workers did and gained."""
+
+    host: str  # "10.0.0.2:4321", the dask worker's address
+    cores: int
+    descriptors: int
+    ports: int
+    memory_available_bytes: int
+    workers: list[Worker] = Field(default_factory=list)
+    growth: Growth | None = None
+    kernel: dict[str, int | None] = Field(default_factory=dict)  # what its counters rose by
 
 
 class Moment(Record):
@@ -77,7 +79,7 @@ class Moment(Record):
 
 
 class FleetTrial(Record):
-    """One trial of the whole fleet, with everything that its workers reported."""
+    """One trial of the whole fleet, with everything that its hosts reported."""
 
     backend: str
     tls: str | None  # "TLS 1.3, ecdsa, tickets"; None: plain HTTP
@@ -85,22 +87,27 @@ class FleetTrial(Record):
     ramp_per_s: float
     share: int  # the most connections of a worker
     page_bytes: int
-    hosts: list[HostFacts]
+    hosts: list[HostRecord]
     held: int | None = None  # at the barrier, counted by the servers
     opened_s: float | None = None  # from the start to the barrier
     released_s: float | None = None  # from the release to the last worker's result
     samples: list[Moment] = Field(default_factory=list)
-    workers: list[Worker] = Field(default_factory=list)
-    growth: Growth | None = None
-    kernel: dict[str, int | None] = Field(default_factory=dict)  # counters, added over machines
 
     @property
     def label(self) -> str:
         return label_of(self.backend, over_tls=self.tls is not None)
 
+    @property
+    def workers(self) -> list[Worker]:
+        return [worker for host in self.hosts for worker in host.workers]
+
+    def counted(self, counter: str) -> int | None:
+        """By how much a counter of the kernel rose, added over hosts."""
+        return added(host.kernel.get(counter) for host in self.hosts)
+
     def per_connection(self, parts: Sequence[str]) -> float | None:
         """Bytes of some parts per connection; None if one of them was not measured."""
-        total = added(getattr(self.growth, name, None) for name in parts)
+        total = added(getattr(host.growth, part, None) for host in self.hosts for part in parts)
         return None if total is None else total / self.connections
 
 

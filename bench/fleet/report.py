@@ -121,7 +121,7 @@ def held_table(trials: Sequence[FleetTrial]) -> Table:
             known(len(trial.workers)),
             f"{trial.opened_s:.1f}",
             f"{trial.released_s:.1f}",
-            *(known(trial.kernel.get(counter)) for counter in COUNTERS),
+            *(known(trial.counted(counter)) for counter in COUNTERS),
         ]
         for trial in trials
     ]
@@ -144,7 +144,8 @@ def budget_table(trials: Sequence[FleetTrial]) -> Table:
         if trials
     ]
     heads = [Column(f"{told(trial.label)}, {trial.connections:,}") for trial in trials]
-    reasons = {why for trial in trials if trial.growth for why in trial.growth.reasons.values()}
+    growths = [host.growth for trial in trials for host in trial.hosts if host.growth]
+    reasons = {why for growth in growths for why in growth.reasons.values()}
     notes = [f"Not measured: {'; '.join(sorted(reasons))}."] if reasons else []
     return Table("Memory of one connection, in KiB", [name("owner"), *heads], rows, notes=notes)
 

@@ -13,11 +13,11 @@ from statistics import median
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats.comparisons import Blocks
-from bench.analysis.stats.metrics import per_exchange
+from bench.analysis.stats import Blocks, per_exchange
 from bench.questions.question import RANGES, Answer, Headline, bars, of_models
 from bench.schema import TrialRecord
 from bench.show.measured import Measure, Measured, Value, by_label, within
+from bench.show.table import Table
 
 ColumnRows = Mapping[str, Mapping[str, Blocks]]
 """Label -> column -> what was read."""
@@ -80,6 +80,7 @@ class Columns:
     pair: tuple[str, str] = ("", "")
     notes: Sequence[str] = (RANGES,)
     prose: str
+    paired: bool = True  # whether a label whose server slept is compared with no other
 
     def trials(self, analysis: Analysis) -> list[TrialRecord]:
         return stats.trials_of(analysis.records, *self.workloads, twins=False)
@@ -87,21 +88,21 @@ class Columns:
     def measured(self, analysis: Analysis) -> Measured:
         trials = self.trials(analysis)
         labels = dict.fromkeys([*analysis.labels, *(trial.label for trial in trials)])
-        read = {key: each for key, each in self.columns.items() if isinstance(each, Read)}
+        read = {key: column for key, column in self.columns.items() if isinstance(column, Read)}
         rows = by_label(trials, labels, read)
         values: dict[str, dict[str, Blocks]] = {}
         for label in rows:
             row = {
                 key: blocks
-                for key, each in self.columns.items()
-                if isinstance(each, Read | Follows) and each.shown
-                if (blocks := each.blocks(rows, label, key))
+                for key, column in self.columns.items()
+                if isinstance(column, Read | Follows) and column.shown
+                if (blocks := column.blocks(rows, label, key))
             }
             if row.keys() & (self.needs or row.keys()):
                 values[label] = row
-        found = {key for row in values.values() for key in row}
-        shown = {key: each for key, each in self.columns.items() if key in found}
-        return Measured(shown, values, stats.asleep(trials))
+        filled = {key for row in values.values() for key in row}
+        shown = {key: column for key, column in self.columns.items() if key in filled}
+        return Measured(shown, values, stats.asleep(trials) if self.paired else frozenset())
 
     def facts(self, analysis: Analysis, found: Measured, /) -> Mapping[str, str]:
         """What stands in place of the words in braces."""
@@ -126,6 +127,10 @@ class Columns:
     def warnings(self, analysis: Analysis, /) -> Sequence[str]:
         return ()
 
+    def table(self, analysis: Analysis, found: Measured, /) -> Table:
+        about = self.about.format_map(self.facts(analysis, found))
+        return found.table(self.caption, about, self.further)
+
     def answer(self, analysis: Analysis) -> Answer | None:
         found = self.measured(analysis)
         if not found.values:
@@ -148,7 +153,7 @@ class Columns:
             found,
             head,
             self.prose.format_map(facts),
-            tables=[found.table(self.caption, self.about.format_map(facts), self.further)],
+            tables=[self.table(analysis, found)],
             figures=[chart],
             warnings=self.warnings(analysis),
         )

@@ -125,37 +125,36 @@ def answer(analysis: Analysis) -> Answer | None:
     found = measured(analysis)
     if not found:
         return None
-    mine = [each for each in found if each.label == DEFAULT and each.judged]
+    usual = [crossing for crossing in found if crossing.label == DEFAULT and crossing.judged]
     text = []
-    if places := [f"{behind(each.delay_ms)} {said(each)}" for each in mine if each.below]:
+    if places := [f"{behind(one.delay_ms)} {said(one)}" for one in usual if one.below]:
         text.append(f"Shown {'; '.join(places)}.")
-    if level := [each for each in mine if not each.below]:
-        where = listing([behind(each.delay_ms) for each in level])
-        most = listing([count(n) for n in sorted({each.most for each in level})])
+    if level := [crossing for crossing in usual if not crossing.below]:
+        where = listing([behind(crossing.delay_ms) for crossing in level])
+        most = listing([count(n) for n in sorted({crossing.most for crossing in level})])
         text.append(f"Not shown {where}, with up to {most} slots.")
-    head = _headline(found)
+    head = _headline(found, usual)
     prose = " ".join([*text, *_ten_thousand(analysis), PROSE])
     return Answer(found, head, prose, figures=[_figure(found, head)])
 
 
-def _headline(found: Sequence[Crossing]) -> Headline:
+def _headline(found: Sequence[Crossing], usual: Sequence[Crossing]) -> Headline:
     """From how many slots on, with the shortest delay; all other numbers are in the prose."""
-    compared = [pair for each in found if each.label == DEFAULT for _, pair in each.cells]
-    blocks = plural(max((pair.ratio.blocks for pair in compared), default=0), "block")
-    mine = [each for each in found if each.label == DEFAULT and each.judged]
-    fewest = min((each.below for each in mine if each.below), default=None)
-    if not mine:
+    compared = [c for crossing in found if crossing.label == DEFAULT for _, c in crossing.cells]
+    blocks = plural(max((c.ratio.blocks for c in compared), default=0), "block")
+    if not usual:
         few = f"{blocks}, and an interval needs {stats.MIN_BLOCKS}"
         return Headline("Too few blocks to say from how many slots on threads fall behind", few)
-    if fewest is None:
-        most = count(max(each.most for each in mine))
+    below = [(crossing.below, crossing.delay_ms) for crossing in usual if crossing.below]
+    if not below:
+        most = count(max(crossing.most for crossing in usual))
         return Headline(f"With up to {most} slots threads do not fall behind", blocks)
-    shortest = min(each.delay_ms for each in mine if each.below == fewest)
+    fewest, shortest = min(below)
     return Headline(
         f"From {count(fewest)} slots on {behind(shortest)}, threads fetch fewer pages/s "
         "than async/await",
         f"{stats.AT_LEVEL} intervals of {blocks}",
-        [pair for pair in compared if slower(pair)],
+        [c for c in compared if slower(c)],
     )
 
 
@@ -169,7 +168,7 @@ def _ten_thousand(analysis: Analysis) -> list[str]:
             rates[trial.label] += [trial.pages_per_s] if trial.pages_per_s else []
     if not ended:
         return []
-    told = [
+    rates_of = [
         f"`{label}` {count(median(rates[label]))} ({sum(ends)} of {plural(len(ends), 'trial')})"
         if rates[label]
         else f"`{label}` end no crawl in 60 s ({plural(len(ends), 'trial')})"
@@ -177,7 +176,7 @@ def _ten_thousand(analysis: Analysis) -> list[str]:
         if (ends := ended[label])
     ]
     most = "10,000 slots behind a delay of 1 s can fetch 10,000 pages/s at most"
-    return [f"{most}. Pages/s in trials that ended: {listing(told)}."]
+    return [f"{most}. Pages/s in trials that ended: {listing(rates_of)}."]
 
 
 def _figure(found: Sequence[Crossing], head: Headline) -> Figure:

@@ -15,8 +15,7 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import Ratio
-from bench.analysis.stats.comparisons import Blocks
+from bench.analysis.stats import Blocks, Ratio
 from bench.conditions.flips import FLIPS
 from bench.plan.profiles import MEMORY
 from bench.questions.question import Answer, Headline, few

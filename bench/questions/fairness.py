@@ -7,7 +7,6 @@ the median slot, the model starves it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
 
 from bench.analysis import stats
@@ -31,10 +30,6 @@ def _percent(share: float) -> str:
 
 
 class Starving(Columns):
-    def measured(self, analysis: Analysis) -> Measured:
-        """A slot is compared with the others of its crawl, whether or not the server slept."""
-        return replace(super().measured(analysis), asleep=frozenset())
-
     def facts(self, analysis: Analysis, _: Measured) -> Mapping[str, str]:
         trials = self.trials(analysis)
         slots = next(trial.fairness.slots for trial in trials if trial.fairness)
@@ -87,6 +82,7 @@ COLUMNS: Final = Starving(
         ),
     },
     head="least",
+    paired=False,  # a slot is compared with the others of its crawl
     caption="Fairness between slots",
     about="{slots} slots, no delay. The share is of what the median slot completes.",
     title="The slot that completes least, and the one that waits longest",

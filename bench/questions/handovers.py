@@ -13,7 +13,7 @@ client on all of two processors shares the server's.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -21,15 +21,15 @@ import numpy as np
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import Spread
-from bench.analysis.stats.campaigns import Number
+from bench.analysis.stats import Number, Spread
 from bench.analysis.summary import processors
 from bench.plan.participants import BASE, FREE, PINNED
 from bench.plan.workloads import REFERENCE_SLOTS
+from bench.questions.columns import Read
 from bench.questions.question import Answer, Headline, few, numbers
 from bench.schema import TrialRecord
 from bench.show.figures import Axis, Figure, LinePoint, Lines, Plot, Unit, calculated
-from bench.show.measured import US, Measure, Measured
+from bench.show.measured import US, Measured, Value, by_label
 from bench.show.table import Table
 from bench.show.words import of_blocks
 from bench.text import capital, number, plural, times
@@ -49,13 +49,8 @@ PROSE: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
-    """Some hundred pages of one crawl: context switches and microseconds for each of them."""
-
-    label: str
-    voluntary: float
-    us: float
+WindowsByLabel = Mapping[str, Sequence[tuple[float, float]]]
+"""Label -> of each window of its crawls: voluntary switches and microseconds for a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +76,9 @@ class Law:
         )
 
 
-def law(windows: Sequence[Window]) -> Law | None:
+def law(windows: Sequence[tuple[float, float]]) -> Law | None:
     """The line through these windows; None where they have too few or too equal switches."""
-    x, y = np.array([w.voluntary for w in windows]), np.array([w.us for w in windows])
+    x, y = np.array(windows).reshape(-1, 2).T
     if len(windows) < 10 or float(np.ptp(x)) < 0.5:
         return None
     slope, *_ = stats.theil_sen(x.tolist(), y.tolist())
@@ -93,45 +88,52 @@ def law(windows: Sequence[Window]) -> Law | None:
     return Law(fixed, slope, explained, len(windows))
 
 
-def placed(trial: TrialRecord) -> str:
-    """The label of a trial with its processors: "threads" has all, as users run them."""
-    if trial.backend == PINNED:
-        return FREE + ONE
+def placed(trial: TrialRecord) -> TrialRecord:
+    """With its processors in its label: "threads" has all, as users run them."""
     wide = trial.backend == FREE or trial.params.get("processors") == "all"
-    return trial.backend if wide else trial.backend + ONE
+    name = FREE if trial.backend == PINNED else trial.backend
+    return trial.model_copy(update={"label": name if wide else name + ONE})
 
 
 def trials(analysis: Analysis, point: str) -> list[TrialRecord]:
-    found = stats.trials_of(analysis.records, NAME, twins=False)
-    return [trial for trial in found if trial.point == point and trial.switches and trial.pages]
+    every = stats.trials_of(analysis.records, NAME, twins=False)
+    return [placed(t) for t in every if t.point == point and t.switches and t.pages]
 
 
-def windows_of(found: Iterable[TrialRecord]) -> list[Window]:
-    return [
-        Window(placed(trial), voluntary / pages, us / pages)
-        for trial in found
-        if trial.switches and (seen := trial.switches.windows)
-        for pages, us, voluntary in zip(seen.exchanges, seen.cpu_us, seen.voluntary, strict=True)
-    ]
+def windows_of(trials: Iterable[TrialRecord]) -> WindowsByLabel:
+    windows: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for trial in trials:
+        if trial.switches and (seen := trial.switches.windows):
+            windows[trial.label] += [
+                (voluntary / pages, us / pages)
+                for pages, us, voluntary in zip(
+                    seen.exchanges, seen.cpu_us, seen.voluntary, strict=True
+                )
+            ]
+    return windows
 
 
-def measured(found: Sequence[TrialRecord], what: str) -> Measured:
-    values: dict[str, dict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
-    for trial in found:
-        if trial.switches is None or trial.cpu is None or not trial.pages:
-            continue
-        used_s = trial.cpu.client_user_s + trial.cpu.client_system_s
-        row = values[placed(trial)]
-        row[COST][trial.block] = 1e6 * used_s / trial.pages
-        row[VOLUNTARY][trial.block] = trial.switches.voluntary / trial.pages
-        row[INVOLUNTARY][trial.block] = trial.switches.involuntary / trial.pages
-    measures = {
-        COST: Measure(f"a {what} page", f"a {what} page in a whole crawl, processor time", US),
-        VOLUNTARY: Measure("voluntary switches", "voluntary context switches", PER_PAGE),
-        INVOLUNTARY: Measure("involuntary", "involuntary context switches", PER_PAGE),
+def _each(kind: str) -> Value:
+    """Context switches of a kind for a page."""
+
+    def value(trial: TrialRecord) -> float | None:
+        return getattr(trial.switches, kind) / trial.pages if trial.pages else None
+
+    return value
+
+
+def measured(trials: Sequence[TrialRecord], what: str) -> Measured:
+    cost = f"a {what} page in a whole crawl, processor time"
+    columns = {  # milliseconds for 1000 pages are microseconds for one
+        COST: Read(f"a {what} page", cost, US, stats.CPU_PER_1000.value),
+        VOLUNTARY: Read(
+            "voluntary switches", "voluntary context switches", PER_PAGE, _each(VOLUNTARY)
+        ),
+        INVOLUNTARY: Read(
+            "involuntary", "involuntary context switches", PER_PAGE, _each(INVOLUNTARY)
+        ),
     }
-    order = [FREE, FREE + ONE, BASE, BASE + ONE]
-    return Measured(measures, {label: values[label] for label in order if label in values})
+    return Measured(columns, by_label(trials, [FREE, FREE + ONE, BASE, BASE + ONE], columns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,14 +143,14 @@ class Crawls:
     what: str  # "crawled"
     trials: Sequence[TrialRecord]
     found: Measured
-    windows: Sequence[Window]
+    windows: WindowsByLabel
     line: Law | None
 
     @classmethod
     def of(cls, analysis: Analysis, point: str) -> Crawls:
         here, what = trials(analysis, point), PAGES[point]
         windows = windows_of(here)
-        line = law([window for window in windows if window.label.startswith(FREE)])
+        line = law([*windows.get(FREE, ()), *windows.get(FREE + ONE, ())])
         return cls(what, here, measured(here, what), windows, line)
 
 
@@ -174,21 +176,6 @@ def all_of(found: Sequence[TrialRecord]) -> str:
     return plural(len(here), "processor") if here else "all processors"
 
 
-def combinable(every: Sequence[Crawls], line: Law, blocks: int) -> list[Number]:
-    """Every number of both kinds of page, and what a hand-over costs."""
-    found = [
-        replace(
-            number,
-            key=f"{crawls.what}/{number.key}",
-            what=f"{number.what} ({crawls.what} page)",
-        )
-        for crawls in every
-        for number in numbers(crawls.found, VOLUNTARY, COST)
-    ]
-    switch = Spread(line.switch_us, line.switch_us, line.switch_us, blocks)
-    return [*found, Number("switch", "a hand-over of the lock", US.symbol, switch)]
-
-
 def headline(first: Crawls, every: Sequence[Crawls]) -> Headline | None:
     """The hand-overs on all processors and on one, and what each costs."""
     found, line, what, several = first.found, first.line, first.what, all_of(first.trials)
@@ -206,13 +193,24 @@ def headline(first: Crawls, every: Sequence[Crawls]) -> Headline | None:
             f"{several}, {on_one} on one"
         )
 
-    each = f"{line.switch_us:.0f} µs for each here"
     ranges = " and ".join(f"{times(s.low)} to {times(s.high)}" for s in (many, one))
-    ranges = f"{ranges}: lowest and highest of {plural(blocks, 'block')}"
+    behind = "no interval" if few(blocks) else f"{ranges}: lowest and highest of {blocks} blocks"
+    switch = Spread(line.switch_us, line.switch_us, line.switch_us, blocks)
     return Headline(
         say([many.median, one.median]) + few(blocks).removesuffix(" each"),
-        f"{'no interval' if few(blocks) else ranges}; {each}",
-        numbers=combinable(every, line, blocks),
+        f"{behind}; {line.switch_us:.0f} µs for each here",
+        numbers=[
+            *(
+                replace(
+                    number,
+                    key=f"{crawls.what}/{number.key}",
+                    what=f"{number.what} ({crawls.what} page)",
+                )
+                for crawls in every
+                for number in numbers(crawls.found, VOLUNTARY, COST)
+            ),
+            Number("switch", "a hand-over of the lock", US.symbol, switch),
+        ],
         quotes=[f"{what}/{VOLUNTARY}/{FREE}", f"{what}/{VOLUNTARY}/{FREE}{ONE}"],
         say=say,
     )
@@ -227,10 +225,9 @@ def table(crawls: Crawls) -> Table:
 
 
 def figure(crawls: Crawls, line: Law, head: Headline | None) -> Figure:
-    found, clouds = crawls.found, defaultdict[str, list[tuple[float, float]]](list)
-    for window in crawls.windows:
-        if window.label != BASE:  # on all processors it is as on one
-            clouds[window.label].append((window.voluntary, window.us))
+    found = crawls.found
+    # On all processors the base is as on one.
+    clouds = {label: cloud for label, cloud in crawls.windows.items() if label != BASE}
     middles = {
         label: [LinePoint(found.median(label, VOLUNTARY), cost)]
         for label in clouds

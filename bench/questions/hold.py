@@ -96,14 +96,15 @@ class HoldingServers(Columns):
         return {axis: [k for k in keys if found.blocks([k])] for axis in self.panels}
 
     def facts(self, analysis: Analysis, found: Measured) -> Mapping[str, str]:
-        at = [
-            " or ".join(map(count, sorted({t.memory.connections for t in held if t.memory})))
-            for name in self.workloads
-            for held in [largest(stats.trials_of(analysis.records, name, twins=False))]
-        ]
+        read = []
+        for name, over in zip(self.workloads, ("", "over TLS "), strict=True):
+            held = [t.memory for t in self.trials(analysis) if t.workload == name and t.memory]
+            counts = sorted({memory.connections for memory in held})
+            read += [f"{over}at {' or '.join(map(count, counts))}"] if counts else []
+        first, *others = read
         return {
             "what": "User memory" if self.user_alone(found) else "User and kernel memory",
-            "where": f"at {at[0] or 'no'} connections" + f", over TLS at {at[1]}" * bool(at[1]),
+            "where": ", ".join([f"{first} connections", *others]),
             "more": " The table has more servers." * (len({*found.values} - {BARE}) > MOST_DRAWN),
         }
 

@@ -18,6 +18,7 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, USER_PER_CONNECTION, Comparison, Metric, Pair, Spread
 from bench.analysis.stats.comparisons import Blocks
 from bench.analysis.wording import (
+    FOR_ONE,
     TIMES_FROM,
     basis,
     by_build,
@@ -34,7 +35,7 @@ from bench.show.measured import US, Measure, Measured
 from bench.show.table import MISSING, Column, Row, Table, name
 from bench.show.words import blocks_words, differences, point_words, sentence
 from bench.store import Records
-from bench.text import KIB, capital, listing, number
+from bench.text import capital, listing, number
 
 NAME: Final = "interpreters"
 ASKS: Final = "What did each CPython release change?"
@@ -53,8 +54,6 @@ MEASURES: Final = {
     ),
 }
 METRICS: Final = {PAGE: CPU_PER_1000, HELD: USER_PER_CONNECTION}
-SCALES: Final = {PAGE: 1, HELD: KIB}
-"""Milliseconds for 1000 pages are microseconds for one; bytes are shown as KiB."""
 
 
 class Releases:
@@ -134,8 +133,9 @@ def measured(analysis: Analysis) -> Measured:
     values: dict[str, dict[str, Blocks]] = {label: {} for label in analysis.labels}
     for key, metric in METRICS.items():
         trials = stats.trials_of(analysis.records, *metric.workloads, twins=False)
+        _, scale = FOR_ONE[metric.name]
         for (_, label), blocks in stats.block_values(trials, metric).items():
-            values[label][key] = {block: value / SCALES[key] for block, value in blocks.items()}
+            values[label][key] = {block: value / scale for block, value in blocks.items()}
     return Measured(MEASURES, {label: mine for label, mine in values.items() if mine})
 
 
@@ -255,26 +255,22 @@ def figure(
         panel("", Axis("ratio of a step" * (key == columns[0]), "ratios"), partial(step, key=key))
         for key in columns
     ]
-    steps = any(plot.lines for plot in below)  # none with too few blocks
-    return Figure(
-        name=NAME,
-        title="What each CPython release changed",
-        headline=head.text if head else None,
-        subtitle=_subtitle(analysis, found, columns, steps=steps),
-        data=Lines([*above, *below] if steps else above, len(columns)),
-        notes=tuple(_notes(releases)),
-    )
-
-
-def _subtitle(analysis: Analysis, found: Measured, columns: Sequence[str], *, steps: bool) -> str:
+    steps = any(plot.lines for plot in below)  # none between kinds of build
     trials = stats.trials_of(analysis.records, twins=False)
     at = [
         point_words(next(t for t in trials if t.workload in METRICS[key].workloads))
         for key in columns
     ]
     spreads = (s for label in found.values for key in columns if (s := found.spread(label, key)))
-    above = f"{listing(at)}; {'above: ' * steps}{blocks_words(spreads)}"
-    return above + "; below: ratio of a step, with its interval" * steps
+    return Figure(
+        name=NAME,
+        title="What each CPython release changed",
+        headline=head.text if head else None,
+        subtitle=f"{listing(at)}; {'above: ' * steps}{blocks_words(spreads)}"
+        + "; below: ratio of a step, with its interval" * steps,
+        data=Lines([*above, *below] if steps else above, len(columns)),
+        notes=tuple(_notes(releases)),
+    )
 
 
 def _notes(releases: Releases) -> Sequence[str]:

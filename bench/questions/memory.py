@@ -10,14 +10,13 @@ library's.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import MEMORY_PARTS, Comparison, MemoryFit, Spread
-from bench.analysis.stats.campaigns import Number
+from bench.analysis.stats import MEMORY_PARTS, Comparison, MemoryFit, Number, Spread
 from bench.analysis.wording import prose
 from bench.plan.participants import FREE, MAPPED
 from bench.questions.question import Answer, Headline, few
@@ -38,9 +37,8 @@ from bench.show.figures import (
     Unit,
     calculated,
 )
-from bench.show.table import MISSING, Column, Table, name
-from bench.text import KIB, MIB, capital, count, listing, number, plural, significant, size_words
-from bench.text import times as in_times
+from bench.show.table import MISSING, CellMakers, Column, Table, name, tabled
+from bench.text import KIB, MIB, count, listing, number, plural, significant, size_words, times
 from crawlers.registry import MODELS
 
 NAME: Final = "memory"
@@ -73,11 +71,11 @@ HUES_OVER_TLS: Final[dict[str, Colour]] = {
 
 @dataclass(frozen=True, slots=True)
 class OverTls:
-    """A connection of one backend over TLS and, read in the same way, on plain HTTP."""
+    """A connection of one backend over TLS and, read in the same way, on plain HTTP; in bytes."""
 
     fit: MemoryFit
     plain: MemoryFit | None
-    openssl: float | None  # bytes of user memory for a connection of the control
+    openssl: float | None  # user memory for a connection of the control
     at: int | None  # the number of connections at which all were read; None: slopes
     highest: int
 
@@ -100,6 +98,14 @@ class OverTls:
             return None
         return self.user - self.plain_user - self.openssl
 
+    @property
+    def kernel(self) -> float | None:
+        return None if self.fit.total is None else self.fit.total - self.user
+
+    @property
+    def times_plain(self) -> float | None:
+        return self.fit.total / self.plain_total if self.fit.total and self.plain_total else None
+
 
 @dataclass(frozen=True)
 class MemoryByBackend:
@@ -111,13 +117,12 @@ class MemoryByBackend:
 
 
 def measured(analysis: Analysis) -> MemoryByBackend:
-    records = analysis.records
     controls = [
         trial
-        for trial in records.controls
+        for trial in analysis.records.controls
         if trial.label == CONTROL and trial.status == "ok" and stats.holds(trial)
     ]
-    plain, tls = (stats.held_trials(records, over_tls=over_tls) for over_tls in (False, True))
+    plain, tls = (stats.held_trials(analysis.records, over_tls=tls) for tls in (False, True))
     rows = [_over_tls(tls[label], plain.get(label, ()), controls) for label in tls]
     return MemoryByBackend(
         analysis.memory,
@@ -152,10 +157,9 @@ def charted(analysis: Analysis, found: MemoryByBackend) -> list[OverTls]:
     The table has every backend; :data:`SMALL` is here to show what a buffer makes of asyncio.
     """
     top = max((row.highest for row in found.over_tls.values()), default=0)
-    wanted = (*analysis.main, SMALL)
+    wanted = {*analysis.main, SMALL} - {*MAPPED}
     rows = [row for label, row in found.over_tls.items() if row.highest == top and label in wanted]
-    slopes = any(row.at is None for row in rows)
-    return [row for row in rows if (row.at is None) == slopes and row.fit.label not in MAPPED]
+    return [row for row in rows if row.at == rows[0].at]
 
 
 # --- the answer --------------------------------------------------------------------------
@@ -165,26 +169,26 @@ def answer(analysis: Analysis) -> Answer | None:
     found = measured(analysis)
     if not found.plain and not found.over_tls:
         return None
-    head = _headline("plain", found.plain.values(), "An idle connection uses")
-    tls = [row.fit for row in found.over_tls.values()]
-    over_tls = _headline("tls", tls, "Over TLS an idle connection uses")
-    main = [found.plain[x] for x in found.plain if x in analysis.main and x not in MAPPED]
-    # A slope and what was read at one number are two quantities: the picture has one of them.
-    fits = [fit for fit in main if fit.user is not None and fit.fitted == main[0].fitted]
+    plain, tls = [*found.plain.values()], [*found.over_tls.values()]
+    head = _headline("plain", plain, "An idle connection uses")
+    over_tls = _headline("tls", [row.fit for row in tls], "Over TLS an idle connection uses")
+    main = [fit for fit in plain if fit.label in analysis.main and fit.label not in MAPPED]
+    fits = [fit for fit in main if fit.user is not None and fit.fitted]
     rows = charted(analysis, found)
+    figures = [
+        _by_owner(fits, head) if fits else None,
+        _up_to_10_000(analysis, fits, head),
+        _over_plain(rows, over_tls) if rows else None,
+    ]
     return Answer(
         found,
         head,
-        _prose(found.plain.values()),
+        _prose(plain),
         tables=[
-            *([_table([*found.plain.values()])] if found.plain else []),
-            *([_table_over_tls(found)] if found.over_tls else []),
+            *([_table(plain)] if plain else []),
+            *([tabled(OVER_TLS, COLUMNS_OVER_TLS, tls, about=ABOUT_TLS)] if tls else []),
         ],
-        figures=[
-            *([_by_owner(fits, head)] if fits else []),
-            *([grown] if (grown := _up_to_10_000(analysis, fits, head)) else []),
-            *([_over_plain(rows, over_tls)] if rows else []),
-        ],
+        figures=[figure for figure in figures if figure],
         compared=over_tls.pairs if over_tls else (),
         details={TLS_MEMORY: (over_tls, _prose_over_tls(found.openssl))} if over_tls else {},
     )
@@ -199,15 +203,16 @@ def ranked(held: Iterable[MemoryFit]) -> tuple[bool, Sequence[MemoryFit]]:
 
 def _kib_each(row: MemoryFit, in_all: bool) -> Spread:
     """A connection, of a row that has the part, and the blocks behind it."""
-    found = row.spread(in_all=in_all)
-    assert found is not None
-    return replace(found, count=row.blocks)
+    spread = row.spread(in_all=in_all)
+    assert spread is not None
+    return replace(spread, count=row.blocks)
 
 
 def _headline(kind: str, held: Collection[MemoryFit], takes: str) -> Headline | None:
     """The models with the most and the least, where their intervals lie apart.
 
-    Of user memory where a part of the kernel's was not read.
+    Of user memory where a part of the kernel's was not read. What cannot be told from nothing is
+    not named: there is no ratio to it.
     """
     every = [
         Number(f"{kind}/{row.label}", f"{row.label}: {takes}", "KiB", _kib_each(row, True))
@@ -215,6 +220,7 @@ def _headline(kind: str, held: Collection[MemoryFit], takes: str) -> Headline | 
         if row.total is not None
     ]
     in_all, models = ranked(row for row in held if row.label in MODELS)
+    models = [row for row in models if _kib_each(row, in_all).low > 0]
     if len(models) < 2:
         return None
     most, least = models[0], models[-1]
@@ -223,38 +229,29 @@ def _headline(kind: str, held: Collection[MemoryFit], takes: str) -> Headline | 
     of_user = "" if in_all else " of user memory"
 
     def say(values: Sequence[float]) -> str:
-        with_most = f"{_kib(values[0])}{of_user} with {prose(most.label)}"
-        return f"{takes} {with_most} and {_kib(values[1])} with {prose(least.label)}"
+        more, less = map(tenths, values)
+        text = f"{takes} {more} KiB{of_user} with {prose(most.label)}"
+        return f"{text} and {less} KiB with {prose(least.label)}"
 
-    said = say([high.median, low.median])
+    text = say([high.median, low.median])
     quotes = [f"{kind}/{row.label}" for row in (most, least) if in_all]
     if not (most.fitted and least.fitted):
         only = few(number) or f", in {plural(number, 'trial')} each"
         behind = "no interval from one number of connections"
-        return Headline(f"{said}{only}", behind, (), every, quotes, say)
-    blocks = plural(number, "block")
+        return Headline(f"{text}{only}", behind, (), every, quotes, say)
     if high.low <= low.high or high.median <= CLEAR * low.median:
         much = "as much" if in_all else "as much user memory"
-        return Headline(f"{takes} about {much} with every model", blocks, numbers=every)
+        text = f"{takes} about {much} with every model"
+        return Headline(text, plural(number, "block"), numbers=every)
     of = min((most, least), key=lambda row: row.trials)
-    ranges = " and ".join(f"{tenths(found.low)} to {tenths(found.high)}" for found in (high, low))
-    behind = f"{ranges} KiB: {stats.AT_LEVEL} intervals of the fitted slopes, {_runs(of)}"
-    if low.low <= 0:  # no ratio to what may be nothing
-        return Headline(f"{takes} {_kib(high.median)}{of_user} with {prose(most.label)}", behind)
+    ranges = " and ".join(f"{tenths(side.low)} to {tenths(side.high)}" for side in (high, low))
+    behind = f"{ranges} KiB: {stats.AT_LEVEL} intervals of the fitted slopes, "
+    behind += plural(of.trials, "run")
+    behind += f" with {plural(len(of.connections), 'number')} of connections"
     metric = stats.USER_PER_CONNECTION
     ratio = replace(stats.of_slopes(low, high, metric), blocks=number)
     pair = Comparison("c10k", "", metric, least.label, most.label, ratio, server_limited=False)
-    return Headline(said, behind, [pair], every, quotes, say)
-
-
-def _runs(row: MemoryFit) -> str:
-    """What a line was fitted to: ``8 runs with 4 numbers of connections``."""
-    numbers = plural(len(row.connections), "number")
-    return f"{plural(row.trials, 'run')} with {numbers} of connections"
-
-
-def _kib(value: float) -> str:
-    return "less than 0.1 KiB" if value < 1 / 20 else f"{tenths(value)} KiB"
+    return Headline(text, behind, [pair], every, quotes, say)
 
 
 def _prose(fits: Iterable[MemoryFit]) -> str:
@@ -276,34 +273,41 @@ def _prose_over_tls(openssl: float | None) -> str:
 
 # --- tables ------------------------------------------------------------------------------
 
-COLUMNS: Final = {
-    "user": 0,
-    "page tables": 3,
-    "kernel stacks": 0,
-    "kernel sockets": 1,
-    "send buffers": 2,
-    "other": 3,
-    "total": 0,
-    "fixed MiB": 4,
-    "server side": 5,
-}
-COLUMNS_OVER_TLS: Final = {
-    "user, plain": 1,
-    "user, TLS": 0,
-    "OpenSSL": 2,
-    "library": 2,
-    "kernel": 3,
-    "total, plain": 0,
-    "total, TLS": 0,
-    "TLS / plain": 0,
-    "fixed MiB": 4,
-    "read at": 5,
-}
-"""Title -> how soon a narrow terminal drops it."""
+
+def _part(title: str, drop: int = 0) -> tuple[Column, Callable[[MemoryFit], str]]:
+    return Column(title, drop=drop), lambda fit: kib(fit.each.get(title))
 
 
-def _columns(titles: Mapping[str, int]) -> list[Column]:
-    return [name("backend"), *(Column(title, drop=drop) for title, drop in titles.items())]
+COLUMNS: Final[CellMakers[MemoryFit]] = (
+    (name("backend"), lambda fit: fit.label),
+    (Column(USER), cells.user_memory),
+    _part("page tables", 3),
+    _part("kernel stacks"),
+    _part("kernel sockets", 1),
+    _part("send buffers", 2),
+    _part("other", 3),
+    (Column("total"), cells.memory),
+    (Column("fixed MiB", drop=4), lambda fit: mib(fit.fixed)),
+    (Column("server side", drop=5), lambda fit: kib(fit.server_side)),
+)
+COLUMNS_OVER_TLS: Final[CellMakers[OverTls]] = (
+    (name("backend"), lambda row: row.fit.label),
+    (Column("user, plain", drop=1), lambda row: kib(row.plain_user)),
+    (Column("user, TLS"), lambda row: kib(row.user)),
+    (Column("OpenSSL", drop=2), lambda row: kib(row.openssl)),
+    (Column("library", drop=2), lambda row: kib(row.library)),
+    (Column("kernel", drop=3), lambda row: kib(row.kernel)),
+    (Column("total, plain"), lambda row: kib(row.plain_total)),
+    (Column("total, TLS"), lambda row: kib(row.fit.total)),
+    (Column("TLS / plain"), lambda row: times(row.times_plain) if row.times_plain else MISSING),
+    (Column("fixed MiB", drop=4), lambda row: mib(row.fit.fixed)),
+    (Column("read at", drop=5), lambda row: "slope" if row.at is None else count(row.at)),
+)
+OVER_TLS: Final = "Memory per connection over TLS, KiB"
+ABOUT_TLS: Final = (
+    "Slopes over the numbers of connections, or what was read at one number, divided by it. "
+    "OpenSSL: the control bare_tls. Library: the rest of the user memory that TLS adds."
+)
 
 
 def _table(fits: Sequence[MemoryFit]) -> Table:
@@ -314,18 +318,10 @@ def _table(fits: Sequence[MemoryFit]) -> Table:
     )
     sources = {part: words for fit in fits for part, words in fit.sources.items()}
     listed = "; ".join(f"{part}: {source}" for part, source in sorted(sources.items()))
-    return Table(
+    return tabled(
         "Memory per connection, KiB",
-        _columns(COLUMNS),
-        [
-            [
-                *(fit.label, cells.user_memory(fit)),
-                *(kib(fit.each.get(part)) for part in MEMORY_PARTS if part != USER),
-                *(cells.memory(fit), mib(fit.fixed)),
-                kib(fit.server_side),
-            ]
-            for fit in fits
-        ],
+        COLUMNS,
+        fits,
         about=f"{how}; user with its {stats.AT_LEVEL} interval; highest N "
         f"{max(fit.connections[-1] for fit in fits):,}. The server’s side of the sockets is listed "
         f"apart and is not in the total.{f' Sources: {listed}.' if listed else ''}",
@@ -342,30 +338,6 @@ def _missing(fits: Iterable[MemoryFit]) -> list[str]:
     return [f"{listing(parts)}: {reason}" for reason, parts in reasons.items()]
 
 
-def _table_over_tls(found: MemoryByBackend) -> Table:
-    control = f" A connection of the control takes {kib(found.openssl)} KiB at its largest number."
-    return Table(
-        "Memory per connection over TLS, KiB",
-        _columns(COLUMNS_OVER_TLS),
-        [
-            [
-                label,
-                *map(kib, (row.plain_user, row.user, row.openssl, row.library)),
-                kib(None if total is None else total - row.user),
-                *map(kib, (row.plain_total, total)),
-                in_times(total / row.plain_total) if total and row.plain_total else MISSING,
-                *(mib(row.fit.fixed), "slope" if row.at is None else count(row.at)),
-            ]
-            for label, row in found.over_tls.items()
-            for total in [row.fit.total]
-        ],
-        about="Slopes over the numbers of connections, or what was read at one number, divided by "
-        "it. OpenSSL: the control bare_tls. Library: the rest of the user memory that TLS adds."
-        + control
-        * (found.openssl is not None),
-    )
-
-
 # --- figures -----------------------------------------------------------------------------
 
 
@@ -377,25 +349,23 @@ IN_KIB: Final = Unit("KiB", _size, number)
 
 
 def _by_owner(fits: Sequence[MemoryFit], head: Headline | None) -> Figure:
-    counts = sorted({n for fit in fits for n in fit.connections})
+    counts = {n for fit in fits for n in fit.connections}
     in_all, _ = ranked(fits)
     bars = {fit.label: [_stack(fit.each, fit.interval, hatched=fit.calculated)] for fit in fits}
     if not in_all:
         bars = {fit.label: [_stack({USER: fit.user or 0.0}, fit.user_interval)] for fit in fits}
-    unit = f"KiB per connection{'' if in_all else ', user memory'}"
+    panels = [Panel(f"KiB per connection{'' if in_all else ', user memory'}", bars, IN_KIB)]
+    # A thread's stack makes stubs of all others, so they have an axis of their own as well.
+    others = {label: row for label, row in bars.items() if not label.startswith(FREE)}
+    if 1 < len(others) < len(bars):
+        panels.append(Panel("the same without threads", others, IN_KIB))
     return Figure(
         name=NAME,
         title="Memory per connection, by owner" if in_all else "User memory per connection",
         headline=head.text if head else None,
         subtitle=f"Slope of a robust (Theil–Sen) line through {len(counts)} numbers of connections "
-        f"up to {count(counts[-1])}, with the {stats.AT_LEVEL} interval of the total"
-        if any(fit.fitted for fit in fits)
-        else f"At {count(counts[-1])} connections, divided by their number: too few numbers of "
-        "connections for a slope",
-        data=Bars(
-            [Panel(unit, bars, IN_KIB), *_without_threads(bars)],
-            parts=dict(zip(MEMORY_PARTS, HUES, strict=True)),
-        ),
+        f"up to {count(max(counts))}, with the {stats.AT_LEVEL} interval of the total",
+        data=Bars(panels, parts=dict(zip(MEMORY_PARTS, HUES, strict=True))),
         notes=(
             *(f"Not in the bars: {words}." for words in _missing(fits) if not in_all),
             "Without the server’s side of the sockets, and without the process before its first "
@@ -404,70 +374,55 @@ def _by_owner(fits: Sequence[MemoryFit], head: Headline | None) -> Figure:
     )
 
 
-def _without_threads(bars: Mapping[str, Sequence[Stack]]) -> list[Panel]:
-    """The others on an axis of their own: a thread's stack makes stubs of all of them."""
-    others = {label: row for label, row in bars.items() if not label.startswith(FREE)}
-    return (
-        [Panel("the same without threads", others, IN_KIB)] if 1 < len(others) < len(bars) else []
-    )
-
-
 def _up_to_10_000(
     analysis: Analysis, fits: Sequence[MemoryFit], head: Headline | None
 ) -> Figure | None:
     """What so many connections add, and where it is not measured ten thousand times one of them."""
     in_all, _ = ranked(fits)
-    parts = MEMORY_PARTS if in_all else (USER,)
-    held = stats.held_trials(analysis.records)
-    lines: dict[str, list[LinePoint]] = {}
+    each = stats.kib_each(*(MEMORY_PARTS if in_all else (USER,)))
+    sizes = analysis.by_size("c10k", "connections")
+    lines: dict[str, Line] = {}
     ends: dict[str, Line] = {}
     for fit in fits:
-        read: dict[float, list[float | None]] = {}
-        for trial in held[fit.label]:
-            if trial.memory and trial.memory.connections <= MANY:
-                each = stats.kib_each(*parts)(trial)
-                n = trial.memory.connections
-                read.setdefault(n, []).append(each and each * n * KIB / MIB)
-        # What one trial could not tell from nothing has no place on a logarithmic axis.
-        spreads = {n: it for n, some in sorted(read.items()) if (it := stats.spread(some))}
-        found = [LinePoint(n, it) for n, it in spreads.items() if it.low > 0]
-        one = fit.spread(in_all=in_all)
-        if len(found) > 1 and one is not None and fit.fitted:
-            lines[fit.label] = found
-            fitted = sorted({found[0].x, found[-1].x, MANY})
-            ends[fit.label] = [calculated(n, one.median * n * KIB / MIB) for n in fitted]
+        line = [
+            LinePoint(n, spread)
+            for n, trials in sizes.get(fit.label, {}).items()
+            if n <= MANY
+            if (spread := stats.spread(in_mib(k, n) for t in trials if (k := each(t)) is not None))
+            # What one trial could not tell from nothing has no place on a logarithmic axis.
+            if spread.low > 0
+        ]
+        if len(line) > 1:
+            lines[fit.label] = line
+            slope, fitted = _kib_each(fit, in_all), sorted({line[0].x, line[-1].x, MANY})
+            ends[fit.label] = [calculated(n, in_mib(slope.median, n)) for n in fitted]
     if len(lines) < 2:
         return None
-    last = {label: line[-1].y.median for label, line in ends.items()}
-    two = (head.pairs[0].label, head.pairs[0].base) if head and head.pairs else ()
-    most, least = two if last.keys() >= {*two} and two else ("", "")
     up_to = max(point.x for line in lines.values() for point in line)
+    text = None
+    if head and head.pairs and {head.pairs[0].label, head.pairs[0].base} <= ends.keys():
+        most, least = head.pairs[0].label, head.pairs[0].base
+        more, less = (_mib(ends[label][-1].y.median) for label in (most, least))
+        more += "" if in_all else " of user memory"
+        verb = "use" if up_to == MANY else "would use"
+        text = f"{count(MANY)} idle connections {verb} {more} with {prose(most)} and "
+        text += f"{less} with {prose(least)}"
+    x, y = Axis("idle connections", "counts"), Axis("", "values", _mib)
     return Figure(
         name="c10k",
         title="Memory of idle connections, up to ten thousand",
-        headline=f"{count(MANY)} idle connections {'use' if up_to == MANY else 'would use'} "
-        f"{_mib(last[most])}{'' if in_all else ' of user memory'} with {prose(most)} and "
-        f"{_mib(last[least])} with {prose(least)}"
-        if most
-        else None,
+        headline=text,
         subtitle=f"{'Memory' if in_all else 'User memory'} that the connections add to the crawler",
-        data=Lines(
-            [
-                Plot(
-                    lines,
-                    Axis("idle connections", "counts"),
-                    Axis("", "values", _mib),
-                    "memory of all of them",
-                    dashed=ends,
-                )
-            ],
-            told=True,
-        ),
+        data=Lines([Plot(lines, x, y, "memory of all of them", dashed=ends)], told=True),
         notes=(
             f"Measured up to {count(up_to)}. The lines are so many times the memory of one "
             "connection, and dashed where nothing was measured.",
         ),
     )
+
+
+def in_mib(kib_each: float, connections: float) -> float:
+    return kib_each * connections * KIB / MIB
 
 
 def _mib(value: float) -> str:
@@ -485,10 +440,9 @@ def _stack(
 
 
 def _over_plain(rows: Sequence[OverTls], head: Headline | None) -> Figure:
-    at = sorted({row.at for row in rows if row.at is not None})
-    numbers = f"at {' or '.join(map(count, at))} connections, divided by their number"
-    slopes = f"slope over the numbers of connections up to {count(rows[0].highest)}"
-    how = [*([slopes] if any(row.at is None for row in rows) else []), *([numbers] if at else [])]
+    how = f"At {count(rows[0].at or 0)} connections, divided by their number"
+    if rows[0].at is None:
+        how = f"Slope over the numbers of connections up to {count(rows[0].highest)}"
     in_all, _ = ranked(row.fit for row in rows)
     bars = {row.fit.label: _stacks(row, in_all) for row in rows}
     end = "" if in_all else ", user memory"
@@ -496,7 +450,7 @@ def _over_plain(rows: Sequence[OverTls], head: Headline | None) -> Figure:
         name=TLS_MEMORY,
         title="Memory per connection, plain and over TLS",
         headline=head.text if head else None,
-        subtitle=f"{capital(', or '.join(how))}: above on plain HTTP, below over TLS 1.3",
+        subtitle=f"{how}: above on plain HTTP, below over TLS 1.3",
         data=Bars(
             [Panel(f"KiB per connection, the client’s side{end}", bars, IN_KIB)],
             parts=HUES_OVER_TLS,
@@ -512,10 +466,9 @@ def _stacks(row: OverTls, in_all: bool) -> list[Stack]:
     above = {} if row.plain_user is None else {PLAIN: row.plain_user}
     base = min(row.plain_user or 0.0, row.user)
     openssl = min(row.openssl or 0.0, row.user - base)
-    rest = row.user - base - openssl
-    below = {PLAIN: base, "OpenSSL": openssl, LIBRARY: rest}
-    if in_all and row.fit.total is not None:
-        below["kernel"] = row.fit.total - row.user
+    below = {PLAIN: base, "OpenSSL": openssl, LIBRARY: row.user - base - openssl}
+    if in_all and row.kernel is not None:
+        below["kernel"] = row.kernel
         if above:
             above["kernel"] = (row.plain_total or 0.0) - above[PLAIN]
     interval = row.fit.interval if in_all else row.fit.user_interval

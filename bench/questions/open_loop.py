@@ -16,7 +16,7 @@ import numpy as np
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.offered import ENOUGH, KEEPS_UP, ByRate, capacity, keeps_up, shared_rate
-from bench.analysis.stats.comparisons import Blocks
+from bench.analysis.stats import Blocks
 from bench.analysis.summary import SummaryRow
 from bench.analysis.wording import says
 from bench.questions.question import Answer, Headline, few, of_models

@@ -22,9 +22,16 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import CPU_PER_1000, PAGES_PER_S, Comparison, Metric, Spread
-from bench.analysis.stats.campaigns import Number
-from bench.analysis.stats.comparisons import Blocks
+from bench.analysis.stats import (
+    CPU_PER_1000,
+    CPU_PER_REQUEST,
+    PAGES_PER_S,
+    Blocks,
+    Comparison,
+    Metric,
+    Number,
+    Spread,
+)
 from bench.analysis.summary import processors
 from bench.analysis.wording import FOR_ONE, bases, prose
 from bench.plan.labels import Label
@@ -67,9 +74,6 @@ WHERE: Final = {
     FETCHED: "A list of pages without links, at 100 slots",
     CRAWLED: "A crawl, at 100 slots",
 }
-VERBS: Final = {CPU_PER_1000: ("need", "less"), PAGES_PER_S: ("crawl", "fewer")}
-"""The words for a difference: "threads *crawl* 35 % *fewer* …"."""
-
 TOTAL, SOCKETS, SHARED, REST = "page", "sockets", "shared", "model"
 NOT_SEPARABLE: Final = "not separable"
 PARTS: Final[dict[str, Colour]] = {
@@ -85,18 +89,20 @@ COMMAND: Final = "To measure it: `python -m bench run --only fetch-100,throughpu
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """What is compared, for a finding of its own."""
+    """What is compared, for a finding of its own: "threads *crawl* 35 % *fewer* …"."""
 
     name: str
     point: str
     metric: Metric
     what: str
+    verb: str = "need"
+    less: str = "less"
 
 
 CONTRASTS: Final = (
     Contrast("page", FETCHED, CPU_PER_1000, "processor time per fetched 2 KB page"),
     Contrast("crawl", CRAWLED, CPU_PER_1000, "processor time per crawled 2 KB page"),
-    Contrast("rate", CRAWLED, PAGES_PER_S, "2 KB pages per second"),
+    Contrast("rate", CRAWLED, PAGES_PER_S, "2 KB pages per second", "crawl", "fewer"),
 )
 
 
@@ -121,28 +127,30 @@ def contrasted(analysis: Analysis, asked: Contrast) -> tuple[Headline, str] | No
     models = of_point(analysis, asked.metric, asked.point)
     if not models:
         return None
-    best, (verb, less) = strongest(models), VERBS[asked.metric]
-    head = contrast(best, verb, asked.what, less) if best else None
-    numbers = over_campaigns(analysis, asked)
-    groups: dict[str, list[Comparison]] = {WHERE[asked.point]: models}
-    for c in analysis.compare(asked.metric):
-        if c.point == asked.point and c.label not in MODELS:
-            group = "HTTP stacks" if c.label in analysis.stacks else "Variants"
-            groups.setdefault(group, []).append(c)
-    said = {group: differences(mine, less) for group, mine in groups.items()}
-    everyone = [c for mine in groups.values() for c in mine]
-    texts = [f"{group}: {each}." for group, each in said.items() if each]
-    texts.append(f"The base: {bases(everyone)}.")
-    texts += [
-        f"No verdict for `{c.label}`: {c.ratio.reason}."
-        for c in analysis.compare(asked.metric)
-        if (c.point, c.ratio.verdict) == (asked.point, stats.OTHER_WORK) and c.label in MODELS
-    ]
+    best = strongest(models)
+    head = contrast(best, asked.verb, asked.what, asked.less) if best else None
     if head is None:
         base, blocks = prose(models[0].base), max(c.ratio.blocks for c in models)
         nothing = f"No model differs clearly from {base} in {asked.what}"
         head = Headline(nothing, plural(blocks, "block"))
-    return replace(head, numbers=numbers), " ".join(texts)
+    here = [c for c in analysis.compare(asked.metric) if c.point == asked.point]
+    groups: dict[str, list[Comparison]] = {WHERE[asked.point]: models}
+    for c in here:
+        if c.label not in MODELS:
+            group = "HTTP stacks" if c.label in analysis.stacks else "Variants"
+            groups.setdefault(group, []).append(c)
+    texts = [
+        f"{group}: {text}."
+        for group, compared in groups.items()
+        if (text := differences(compared, asked.less))
+    ]
+    texts.append(f"The base: {bases([c for compared in groups.values() for c in compared])}.")
+    texts += [
+        f"No verdict for `{c.label}`: {c.ratio.reason}."
+        for c in here
+        if c.ratio.verdict == stats.OTHER_WORK and c.label in MODELS
+    ]
+    return replace(head, numbers=over_campaigns(analysis, asked)), " ".join(texts)
 
 
 def over_campaigns(analysis: Analysis, asked: Contrast) -> list[Number]:
@@ -175,26 +183,26 @@ def measured(analysis: Analysis) -> Measured:
     The rest is the model, or all of a stack, which has its own parts. It is left out where its
     range over blocks is not above 0: there it cannot be separated.
     """
-    controls: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
-    polled: dict[str, bool] = {}
-    for trial in analysis.records.controls:
-        value = stats.per_exchange(trial)
-        if trial.status == "ok" and value is not None:
-            polled[trial.point] = stats.polled(trial)
-            controls[trial.point, trial.label][trial.block] = value
-    pages: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
-    for trial in stats.trials_of(analysis.records, twins=False):
-        value = stats.per_exchange(trial)
-        if value is not None and polled.get(trial.point) == stats.polled(trial):
-            pages[trial.point, trial.label][trial.block] = value
+    trials = [trial for trial in analysis.records.controls if trial.status == "ok"]
+    polled = {trial.point: stats.polled(trial) for trial in trials}
+    controls = stats.block_values(trials, CPU_PER_REQUEST)
+    pages = stats.block_values(
+        (
+            trial
+            for trial in stats.trials_of(analysis.records, twins=False)
+            if polled.get(trial.point) == stats.polled(trial)
+        ),
+        CPU_PER_REQUEST,
+    )
     measures: dict[str, Measure] = {}
     values: dict[str, dict[str, Blocks]] = defaultdict(dict)
     for point, (what, _) in SHOWN.items():
-        shared = within(pages[point, BASE], controls[point, STRIPPED], sub)
-        bare = controls[point, BARE] or controls[FETCHED, BARE]
+        base, stripped = pages.get((point, BASE), {}), controls.get((point, STRIPPED), {})
+        shared = within(base, stripped, sub)
+        bare = controls.get((point, BARE)) or controls.get((FETCHED, BARE), {})
         for label in analysis.labels if shared else ():
-            parts: dict[str, Blocks] = {TOTAL: pages[point, label], SOCKETS: bare}
-            rest = within(pages[point, label], bare, sub)
+            total: Blocks = pages.get((point, label), {})
+            parts, rest = {TOTAL: total, SOCKETS: bare}, within(total, bare, sub)
             if label not in analysis.stacks:
                 parts[SHARED] = shared
                 rest = within(rest, shared, sub)
@@ -230,11 +238,11 @@ def stack(found: Measured, label: str, point: str) -> Stack:
 
 def answer(analysis: Analysis) -> Answer | None:
     """Processor time of a fetched page; of a crawled one, and its rate, in further findings."""
-    found = {each.name: one for each in CONTRASTS if (one := contrasted(analysis, each))}
+    findings = {asked.name: text for asked in CONTRASTS if (text := contrasted(analysis, asked))}
     parts = measured(analysis)
-    (head, said), *_ = [*found.values(), (None, "")]
+    (head, said), *_ = [*findings.values(), (None, "")]
     figures = [figure for figure in (breakdown(analysis, parts), cpu(analysis)) if figure]
-    if not found and not figures:
+    if not findings and not figures:
         return None
     return Answer(
         parts,
@@ -242,7 +250,7 @@ def answer(analysis: Analysis) -> Answer | None:
         f"{said} {COMMAND}".strip(),
         tables=[table(analysis, parts)] if parts.values else [],
         figures=figures,
-        details=dict([*found.items()][1:]),
+        details=dict([*findings.items()][1:]),
         compared=analysis.compare(CPU_PER_1000),  # what the figures' headlines rest on
     )
 

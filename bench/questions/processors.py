@@ -15,8 +15,7 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import Comparison, Ratio
-from bench.analysis.stats.comparisons import Blocks
+from bench.analysis.stats import Blocks, Comparison, Ratio
 from bench.analysis.summary import processors as processors_of
 from bench.analysis.wording import against, conjugated, interval
 from bench.plan.labels import Label
@@ -82,11 +81,19 @@ class ProcessorsRow:
 
 
 def rows(analysis: Analysis) -> list[ProcessorsRow]:
-    compared = {(found.point, found.label): found for found in comparisons(analysis)}
-    mine: dict[tuple[str, str], list[TrialRecord]] = defaultdict(list)
+    points = stats.points_of(analysis.records, NAME)
+    pairs = [
+        (point, base, label)
+        for point in points
+        for label in analysis.labels
+        # ``callbacks`` on the label's interpreter
+        if (base := replace(Label.parse(label), name=BASE, condition="").backend) != label
+    ]
+    compared = {(c.point, c.label): c for c in stats.compare_pairs(analysis.records, pairs, RATE)}
+    groups: dict[tuple[str, str], list[TrialRecord]] = defaultdict(list)
     for trial in stats.trials_of(analysis.records, NAME, twins=False):
         if trial.pages_per_s is not None:
-            mine[trial.point, trial.label].append(trial)
+            groups[trial.point, trial.label].append(trial)
     return [
         ProcessorsRow(
             point=point,
@@ -98,25 +105,10 @@ def rows(analysis: Analysis) -> list[ProcessorsRow]:
             compared=compared.get((point, label)),
             hollow=stats.limiter_of(trials) == "server",
         )
-        for point in stats.points_of(analysis.records, NAME)
+        for point in points
         for label in analysis.labels
-        if (trials := mine[point, label])
+        if (trials := groups[point, label])
     ]
-
-
-def comparisons(analysis: Analysis) -> list[Comparison]:
-    pairs = [
-        (point, base, label)
-        for point in stats.points_of(analysis.records, NAME)
-        for label in analysis.labels
-        if (base := base_of(label)) != label
-    ]
-    return stats.compare_pairs(analysis.records, pairs, RATE) if pairs else []
-
-
-def base_of(label: str) -> str:
-    """``callbacks`` on the label's interpreter."""
-    return replace(Label.parse(label), name=BASE, condition="").backend
 
 
 def measured(found: Sequence[ProcessorsRow]) -> Measured:
@@ -130,26 +122,16 @@ def measured(found: Sequence[ProcessorsRow]) -> Measured:
     return Measured(measures, values)
 
 
-def usable(analysis: Analysis) -> int:
-    """How many processors the campaign used."""
-    trials = stats.trials_of(analysis.records, NAME)
-    used = {
-        core for t in trials for side in ("client", "server") for core in processors_of(t, side)
-    }
-    return len(used) or analysis.campaign.environment.cpu_count
-
-
 def answer(analysis: Analysis) -> Answer | None:
     found = analysis.once(rows)
     if not found:
         return None
-    number = usable(analysis)
-    spread = [row for row in found if row.spreads]
-    head = headline(number, spread)
+    machine, spread = analysis.campaign.environment.cpu_count, [row for row in found if row.spreads]
+    head = headline(machine, spread)
     return Answer(
         measured(found),
         head,
-        f"{FEW} {COMMAND}" if number == 2 else COMMAND,
+        f"{FEW} {COMMAND}" if machine == 2 else COMMAND,
         tables=[
             tabled(
                 "On all processors, against the models on one",
@@ -159,25 +141,23 @@ def answer(analysis: Analysis) -> Answer | None:
                 grouped=True,
             )
         ],
-        figures=[figure(analysis, spread, head)] if any(row.ratio for row in spread) else [],
+        figures=[figure(machine, spread, head)] if any(row.ratio for row in spread) else [],
     )
 
 
-def headline(number: int, spread: Sequence[ProcessorsRow]) -> Headline:
+def headline(machine: int, spread: Sequence[ProcessorsRow]) -> Headline:
     everywhere = "shared" if any(row.how == "shared" for row in spread) else "apart"
     here = [(row.compared, row.on) for row in spread if row.how == everywhere and row.compared]
-    won = [(c, on) for c, on in here if c.ratio.shown and (c.ratio.value or 0.0) > 1]
-    if not won:
+    gained = [(c, on) for c, on in here if c.ratio.shown and (c.ratio.value or 0.0) > 1]
+    if not gained:
         blocks = min((row.ratio.blocks for row in spread if row.ratio), default=1)
-        where = f"On {plural(number, 'processor')}"
+        where = f"On {plural(machine, 'processor')}"
         text = f"{where}, no backend clearly crawls more pages per second than `{BASE}` on one"
         return Headline(text, plural(blocks, "block"))
-    best, on = max(won, key=lambda one: one[0].ratio.value or 0.0)
-    base = f"`{best.base}` on one"
-    much = against(best.ratio.value or 0.0, "fewer", "pages per second", base)
-    behind = f"{interval(best)}, {plural(best.ratio.blocks, 'block')}"
-    verb = conjugated(best.label, "crawl")
-    return Headline(f"On {on}, `{best.label}` {verb} {much}", behind, [best])
+    best, on = max(gained, key=lambda pair: pair[0].ratio.value or 0.0)
+    much = against(best.ratio.value or 0.0, "fewer", "pages per second", f"`{best.base}` on one")
+    text = f"On {on}, `{best.label}` {conjugated(best.label, 'crawl')} {much}"
+    return Headline(text, f"{interval(best)}, {plural(best.ratio.blocks, 'block')}", [best])
 
 
 COLUMNS: Final[CellMakers[ProcessorsRow]] = (
@@ -198,31 +178,32 @@ COLUMNS: Final[CellMakers[ProcessorsRow]] = (
 )
 
 
-def figure(analysis: Analysis, spread: Sequence[ProcessorsRow], head: Headline) -> Figure:
-    drawn = [row for row in spread if row.client and row.ratio]
-    places = sorted({(row.how, len(row.client)) for row in drawn})
-    mine = {place: [r for r in drawn if (r.how, len(r.client)) == place] for place in places}
+def figure(machine: int, spread: Sequence[ProcessorsRow], head: Headline) -> Figure:
+    places: dict[tuple[str, int], dict[str, ProcessorsRow]] = defaultdict(dict)
+    for row in spread:
+        if row.client and row.ratio:
+            places[row.how, len(row.client)][row.label] = row
     panels = [
         Panel(
             f"{plural(number, 'processor')}, {SERVER[how]}",
-            {row.label: [row.ratio.spread if row.ratio else None] for row in rows},
+            {label: [row.ratio.spread if row.ratio else None] for label, row in drawn.items()},
             TIMES,
-            [row.label for row in rows if row.hollow],
-            samples={row.label: [row.ratio.per_block] for row in rows if row.ratio},
+            [label for label, row in drawn.items() if row.hollow],
+            samples={label: [row.ratio.per_block] for label, row in drawn.items() if row.ratio},
         )
-        for (how, number), rows in mine.items()
+        for (how, number), drawn in sorted(places.items())
     ]
     return Figure(
         name=NAME,
         title="Many processors, against callbacks on one",
         headline=head.text.replace("`", ""),
         subtitle="Pages per second over those of callbacks on one processor, by the client’s "
-        f"processors; this machine has {usable(analysis)}. {stats.AT_LEVEL} intervals over "
-        + of_blocks(row.ratio.blocks for row in drawn if row.ratio),
+        f"processors; this machine has {machine}. {stats.AT_LEVEL} intervals over "
+        + of_blocks(row.ratio.blocks for row in spread if row.client and row.ratio),
         data=Bars(panels),
         notes=(
             "What can use many processors gets all that the server leaves it, or shares all with "
             "it; callbacks has one.",
-            *([BY_SERVER] * any(row.hollow for row in drawn)),
+            *([BY_SERVER] * any(panel.hollow for panel in panels)),
         ),
     )

@@ -6,12 +6,13 @@ A module of this package is a question. Report, summary, findings and cards go t
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Final, Protocol, runtime_checkable
+
+import numpy as np
 
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import EQUIVALENT, MIN_BLOCKS, OTHER_WORK, Comparison, Metric, Pair
@@ -309,7 +310,7 @@ def stated(
         c
         for c in compared
         if {c.label, c.base} <= drawn.keys() & {*MODELS}
-        and all(math.isclose(*both, rel_tol=0.005) for both in _both(c, drawn))
+        and np.allclose(c.medians, (drawn[c.label], drawn[c.base]), rtol=0.005, atol=0)
     )
     best = strongest(found)
     return Headline(say(best), basis(best), [best]) if best else None
@@ -319,10 +320,6 @@ def interval_of(head: Headline) -> str:
     """Whose ratio the interval is of, for a note."""
     (pair,) = head.pairs
     return f"{pair.label} against {pair.base}: {head.behind}."
-
-
-def _both(found: Comparison, drawn: Mapping[str, float]) -> Iterable[tuple[float, float]]:
-    return zip(found.medians, (drawn[found.label], drawn[found.base]), strict=True)
 
 
 def few(blocks: int) -> str:

@@ -11,8 +11,7 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import Metric, Pair
-from bench.analysis.stats.comparisons import Blocks
+from bench.analysis.stats import Blocks, Metric, Pair
 from bench.analysis.wording import basis
 from bench.plan.participants import BASE, MAPPED
 from bench.questions.columns import Columns

@@ -14,8 +14,7 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import CPU_PER_1000, Comparison
-from bench.analysis.stats.comparisons import Blocks
+from bench.analysis.stats import CPU_PER_1000, Blocks, Comparison
 from bench.questions.columns import Columns
 from bench.questions.question import RANGES, Headline, few
 from bench.show.measured import US, Measure, Measured, within
@@ -58,8 +57,7 @@ def _percent(compared: Comparison) -> float:
 
 def between(values: list[float]) -> str:
     """``4.4`` or ``1.8 to 8.9``."""
-    low, high = significant(min(values), 2), significant(max(values), 2)
-    return low if low == high else f"{low} to {high}"
+    return " to ".join(dict.fromkeys(significant(end, 2) for end in (min(values), max(values))))
 
 
 def said(found: Measured, compared: Comparison) -> str:
@@ -121,10 +119,7 @@ COLUMNS: Final = Priced(
     title="What a timeout for each exchange costs",
     subtitle="Processor time that it adds to a crawled page at 100 slots, paired in turns",
     panels={"processor time that a timeout adds to a page": (ADDED,)},
-    notes=[
-        "{ways}. On top of what is in every page: a deadline in each slot, and a sweep over the "
-        f"slots four times a second. {RANGES}"
-    ],
+    notes=[f"{{ways}}. {RANGES}"],
     prose="On top of a crawled page, in turns, at 100 slots: {each}. It replaces what hardly any "
     "program has: a sweep that compares a deadline in each of the 100 slots four times a second. "
     "`asyncio.timeout` puts a timer into the loop’s heap for each page and cancels "

@@ -12,7 +12,7 @@ from operator import sub
 from typing import Final
 
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats.metrics import per_exchange
+from bench.analysis.stats import per_exchange
 from bench.questions.columns import Columns, Follows, Read
 from bench.questions.question import RANGES
 from bench.schema import TrialRecord

@@ -7,18 +7,13 @@ costs, how steady the machine was, and what to know before you quote a number.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from typing import Final
 
 from bench import turnlog
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import (
-    AT_LEVEL,
-    CPU_PER_1000,
-    EqualWork,
-    NoiseFloor,
-    floor_words,
-)
+from bench.analysis.stats import AT_LEVEL, CPU_PER_1000, EqualWork, NoiseFloor, floor_words
 from bench.questions.question import Answer, Headline
 from bench.run.judge import unusable
 from bench.text import listing, plural
@@ -33,8 +28,6 @@ NOISY_FLOOR: Final = 0.05
 UNSTEADY_PROBE: Final = 1.15
 #: Stolen time beyond this share of the trials' time deserves a warning.
 STEAL_SHARE: Final = 0.01
-#: Kinds of unusable trials that are listed one by one.
-MOST_KINDS: Final = 20
 
 
 def answer(analysis: Analysis) -> Answer:
@@ -65,61 +58,46 @@ def headline(analysis: Analysis) -> Headline | None:
 
 def warnings(analysis: Analysis) -> list[str]:
     """What to know before you quote a number, most important first."""
-    return [
-        *_unusable(analysis),
-        *_head(analysis),
-        *_noise(analysis),
-        *_short(analysis),
-        *_equal_work(analysis),
-        *_limits(analysis),
-        *_ending(analysis),
-    ]
+    parts = (_unusable, _head, _noise, _short, _equal_work, _limits, _ending)
+    return [text for part in parts for text in part(analysis)]
 
 
-def _unusable(analysis: Analysis) -> list[str]:
+def _unusable(analysis: Analysis) -> Iterator[str]:
     bad = [t for t in analysis.records.trials if t.status != "ok"]
     kinds = Counter((t.status, t.label, t.point, t.reason or "no reason given") for t in bad)
-    found = [
-        f"{status}: {label} at {point}{f' ({n} trials)' if n > 1 else ''}: {reason}"
-        for (status, label, point, reason), n in kinds.most_common(MOST_KINDS)
-    ]
-    if len(kinds) > MOST_KINDS:
-        found.append(f"... and {len(kinds) - MOST_KINDS} more kinds of unusable trials")
-    return found + unusable(bad)
+    for (status, label, point, reason), n in kinds.most_common():
+        yield f"{status}: {label} at {point}{f' ({n} trials)' if n > 1 else ''}: {reason}"
+    yield from unusable(bad)
 
 
-def _head(analysis: Analysis) -> list[str]:
-    found = []
+def _head(analysis: Analysis) -> Iterator[str]:
     if analysis.campaign.environment.dirty:
-        found.append("The working tree was dirty: the commit does not identify this code exactly.")
+        yield "The working tree was dirty: the commit does not identify this code exactly."
     blocks = len({t.block for t in analysis.records.trials})
     if blocks < stats.MIN_BLOCKS:
-        found.append(
-            f"{plural(blocks, 'block')}: fewer than {stats.MIN_BLOCKS}, so no "
-            "ratio has an interval and no difference is claimed."
+        yield (
+            f"{plural(blocks, 'block')}: fewer than {stats.MIN_BLOCKS}, so no ratio has an "
+            "interval and no difference is claimed."
         )
-    return found
 
 
-def _noise(analysis: Analysis) -> list[str]:
-    found = []
+def _noise(analysis: Analysis) -> Iterator[str]:
     floor, host = analysis.floor(), analysis.host
     if floor.log and floor.log > NOISY_FLOOR:
-        found.append(
+        yield (
             "This machine is too noisy for small differences: nothing below "
             f"{floor_words(floor.log)} is claimed."
         )
     if host and host.probe_p95_over_median > UNSTEADY_PROBE:
-        found.append(
+        yield (
             "Unsteady host: the fixed loop around the trials took up to "
             f"{100 * (host.probe_p95_over_median - 1):.0f} % longer than usual (95th percentile)."
         )
     if host and host.steal_share is not None and host.steal_share > STEAL_SHARE:
-        found.append(f"Other guests took {100 * host.steal_share:.1f} % of the time (steal).")
-    return found
+        yield f"Other guests took {100 * host.steal_share:.1f} % of the time (steal)."
 
 
-def _short(analysis: Analysis) -> list[str]:
+def _short(analysis: Analysis) -> Iterator[str]:
     """Points of which blocks had so few counted rounds that noise hardly averages out."""
     rounds: dict[str, dict[int, int]] = defaultdict(dict)
     for trial in analysis.records.trials:
@@ -127,47 +105,41 @@ def _short(analysis: Analysis) -> list[str]:
             # Labels with several threads take one turn in a round, all others two.
             before = rounds[trial.point].get(trial.block, 0)
             rounds[trial.point][trial.block] = max(before, trial.turns.counted // 2)
-    found = []
     for point, counts in rounds.items():
         few = [n for n in counts.values() if n < turnlog.FEWEST_ROUNDS]
         if few:
-            found.append(
+            yield (
                 f"{point}: fewer than {turnlog.FEWEST_ROUNDS} rounds of turns counted in "
                 f"{len(few)} of {plural(len(counts), 'block')} (the fewest {min(few)}), so that "
                 "noise hardly averages out there."
             )
-    return found
 
 
-def _equal_work(analysis: Analysis) -> list[str]:
-    found = analysis.equal_work
-    return [said_of_equal_work(found)] if found.unequal else []
+def _equal_work(analysis: Analysis) -> Iterator[str]:
+    if analysis.equal_work.unequal:
+        yield said_of_equal_work(analysis.equal_work)
 
 
-def _limits(analysis: Analysis) -> list[str]:
+def _limits(analysis: Analysis) -> Iterator[str]:
     trials = analysis.records.trials
     unpinned = {str(t.pinning["reason"]) for t in trials if t.pinning.get("reason") is not None}
-    found = [f"Not pinned to processors: {reason}" for reason in sorted(unpinned)]
+    yield from (f"Not pinned to processors: {reason}" for reason in sorted(unpinned))
     closed = stats.trials_of(analysis.records, *stats.CLOSED)
-    limited = {t.label for t in closed if t.limiter == "server"}
-    if limited:
-        found.append(
+    if limited := {t.label for t in closed if t.limiter == "server"}:
+        yield (
             f"Limited by the server at some points: {', '.join(sorted(limited))}. There the "
             "server sets the figure; the backend is at least that fast."
         )
-    return found
 
 
-def _ending(analysis: Analysis) -> list[str]:
-    found, end = [], analysis.records.end
+def _ending(analysis: Analysis) -> Iterator[str]:
+    end = analysis.records.end
     if resumes := analysis.records.resumes:
-        times = plural(len(resumes), "time")
-        found.append(f"The campaign was interrupted and resumed {times}.")
+        yield f"The campaign was interrupted and resumed {plural(len(resumes), 'time')}."
     if end is None:
-        found.append("The campaign has no end record: it is still running or was interrupted.")
+        yield "The campaign has no end record: it is still running or was interrupted."
     elif not end.complete:
-        found.append(f"The campaign is incomplete: {end.reason or 'no reason given'}.")
-    return found
+        yield f"The campaign is incomplete: {end.reason or 'no reason given'}."
 
 
 def method_lines(analysis: Analysis) -> list[str]:

@@ -13,8 +13,7 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import STACK, Analysis
-from bench.analysis.stats import CPU_PER_1000, Comparison, Metric, Pair, Ratio
-from bench.analysis.stats.records import widest_point
+from bench.analysis.stats import CPU_PER_1000, Comparison, Metric, Pair, Ratio, widest_point
 from bench.plan.participants import SPREADING
 from bench.questions.question import Answer, forest
 from bench.schema import Rung, TrialRecord

@@ -79,36 +79,26 @@ def _measured(sizes: Mapping[str, Mapping[float, Sequence[TrialRecord]]]) -> Mea
     return Measured(measures, values)
 
 
-def _shown(analysis: Analysis, workload: str) -> Headline | None:
-    """The largest difference that is shown between models: at 100 slots, or else anywhere."""
-    best = leading(analysis, PAGES_PER_S, workload)
-    if best is None:
-        return None
-    at = point_words(next(iter(analysis.at_point(best.point).values()))[0])
-    return Headline(
-        f"{says(best.label, 'fetch')} {difference(best, 'pages per second', 'fewer')} at {at}",
-        basis(best),
-        [best],
-    )
-
-
 def _headline(analysis: Analysis, behind: Sequence[TrialRecord]) -> Headline:
-    milliseconds = str(behind[0].params.get("delay")).split(":")[1]
-    where = f"With a delay of {milliseconds} ms"
-    if shown := _shown(analysis, BEHIND):
-        return Headline(f"{where}, {shown.text}", shown.behind, shown.pairs)
-    blocks = plural(len({trial.block for trial in behind}), "block")
-    return Headline(f"{where}, no difference between models is shown", blocks)
+    """The largest difference that is shown between models: at 100 slots, or else anywhere."""
+    where = f"With a delay of {_median_ms(behind[0])} ms"
+    best = leading(analysis, PAGES_PER_S, BEHIND)
+    if best is None:
+        blocks = plural(len({trial.block for trial in behind}), "block")
+        return Headline(f"{where}, no difference between models is shown", blocks)
+    at = point_words(next(iter(analysis.at_point(best.point).values()))[0])
+    more = f"{says(best.label, 'fetch')} {difference(best, 'pages per second', 'fewer')}"
+    return Headline(f"{where}, {more} at {at}", basis(best), [best])
+
+
+def _median_ms(trial: TrialRecord) -> str:
+    return str(trial.params.get("delay")).split(":")[1]
 
 
 def _delay(trial: TrialRecord) -> str:
     """``random, with a median of 50 ms and a mean of 57 ms``, from the records."""
-    spec = str(trial.params.get("delay"))
-    mean = f"a mean of {1000 * mean_delay_s(spec):.0f} ms"
-    kind, _, rest = spec.partition(":")
-    if kind != "lognormal":
-        return f"{kind}, with {mean}"
-    return f"random, with a median of {rest.partition(':')[0]} ms and {mean}"
+    mean_ms = 1000 * mean_delay_s(str(trial.params.get("delay")))
+    return f"random, with a median of {_median_ms(trial)} ms and a mean of {mean_ms:.0f} ms"
 
 
 def _lines(

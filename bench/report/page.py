@@ -146,7 +146,7 @@ def trusted(analysis: Analysis) -> Trusted:
         "it was not measured to its end": records.unfinished is not None,
         f"{bad} of {plural(trials, 'trial')} do not count": bad > MOST_VOID * trials,
         f"{plural(blocks, 'block')} are too few for an interval": blocks < stats.MIN_BLOCKS,
-        alarms: (aa.rate or 0.0) > 1 - stats.LEVEL,
+        alarms: aa.alarms > (1 - stats.LEVEL) * aa.tested,
     }
     if any(against.values()):
         return Trusted(False, f"{listing([why for why, is_so in against.items() if is_so])}.")

@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from bench.analysis import stats
-from bench.analysis.stats import Comparison, Metric, Spread
-from bench.analysis.stats.comparisons import Blocks
+from bench.analysis.stats import Blocks, Comparison, Metric, Spread
 from bench.schema import TrialRecord
 from bench.show import cells
 from bench.show.figures import Panel, Unit

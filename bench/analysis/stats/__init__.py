@@ -17,7 +17,9 @@ Everything here is a pure function of the records. Four rules apply throughout:
 
 from __future__ import annotations
 
+from bench.analysis.stats.campaigns import Number
 from bench.analysis.stats.comparisons import (
+    Blocks,
     Pair,
     PairedValues,
     compare_pairs,
@@ -53,11 +55,11 @@ from bench.analysis.stats.noise import (
     NoiseFloor,
     aa_check,
     aa_noise_floor,
-    clopper_pearson,
     host_spread,
     instrument_cost,
 )
 from bench.analysis.stats.ratios import (
+    ABOVE,
     EQUIVALENT,
     MIN_BLOCKS,
     OTHER_WORK,
@@ -77,13 +79,11 @@ from bench.analysis.stats.records import (
     LEVEL,
     Spread,
     asleep,
-    ceiling_for,
     companions_of,
     labels_of,
     limited_by_load,
     limiter_of,
     middle,
-    natural_key,
     number_param,
     points_of,
     polled,
@@ -91,6 +91,7 @@ from bench.analysis.stats.records import (
     share_of_ceiling,
     spread,
     trials_of,
+    widest_point,
 )
 from bench.analysis.stats.work import EqualWork, equal_work, faults_of
 from bench.histograms import (

@@ -6,7 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 from scipy import stats as sps
@@ -89,19 +89,12 @@ class PartFit:
     reason: str | None  # why there is no fit
 
 
-class Totalled(Protocol):
-    """What may have all parts of its memory read."""
-
-    @property
-    def total(self) -> float | None: ...
-
-
-def read_in_all(found: Iterable[Totalled]) -> bool:
+def read_in_all(fits: Iterable[MemoryFit]) -> bool:
     """Whether all of these can be compared by all parts of the memory.
 
     Where a part of one was not read, only the user memory of all can be.
     """
-    return all(one.total is not None for one in found)
+    return all(fit.total is not None for fit in fits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,16 +212,9 @@ def _fit_part(name: str, trials: Sequence[TrialRecord]) -> PartFit:
             y.append(value)
             start.append(float(_part(trial.memory.before, name) or 0))
     if not x:
-        reason = next(
-            (
-                t.memory.reasons[key]
-                for t in trials
-                if t.memory
-                for key in (_PART_FIELDS[name], name, name.replace(" ", "_"))
-                if key in t.memory.reasons
-            ),
-            "not measured",
-        )
+        key = _PART_FIELDS[name]
+        reasons = (t.memory.reasons[key] for t in trials if t.memory and key in t.memory.reasons)
+        reason = next(reasons, "not measured")
         return PartFit(name, None, None, None, None, reason)
     if len(set(x)) < MIN_CONNECTION_COUNTS:
         reason = f"{len(set(x))} of at least {MIN_CONNECTION_COUNTS} connection counts"

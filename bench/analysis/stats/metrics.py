@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from bench.analysis.stats.memory import memory_growth
+from bench.analysis.stats.memory import kib_each
 from bench.schema import Fairness, TrialRecord
+from bench.text import KIB
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +22,6 @@ class Metric:
     less: str
     workloads: tuple[str, ...] = ()  # where the metric may be compared between backends
     value: Callable[[TrialRecord], float | None] = lambda _: None
-
-
-def _pages_per_s(trial: TrialRecord) -> float | None:
-    return trial.pages_per_s
 
 
 def cpu_ms_per_1000(trial: TrialRecord) -> tuple[float, float] | None:
@@ -70,14 +67,18 @@ CLOSED: Final = ("fetch", "throughput", "whole", "waiting", "real", "ladder", "r
 
 
 def _user_per_connection(trial: TrialRecord) -> float | None:
-    growth = memory_growth(trial)
-    if growth is None or growth["user"] is None or not trial.memory:
-        return None
-    return growth["user"] / trial.memory.connections
+    each = kib_each("user")(trial)
+    return None if each is None else each * KIB
 
 
 PAGES_PER_S: Final = Metric(
-    "pages_per_s", "throughput", "pages/s", "faster", "slower", CLOSED, _pages_per_s
+    "pages_per_s",
+    "throughput",
+    "pages/s",
+    "faster",
+    "slower",
+    CLOSED,
+    lambda trial: trial.pages_per_s,
 )
 CPU_PER_1000: Final = Metric(
     "cpu_ms_per_1000", "CPU per 1000 pages", "ms", "more CPU", "less CPU", CLOSED, _cpu_total

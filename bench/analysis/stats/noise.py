@@ -144,12 +144,6 @@ class AaResult:
     comparisons: tuple[Comparison, ...]
     tested: int
     alarms: int
-    refused: int  # too few blocks
-
-    @property
-    def rate(self) -> float | None:
-        """Share of false alarms, None without any test."""
-        return self.alarms / self.tested if self.tested else None
 
     @property
     def pairs(self) -> int:
@@ -195,4 +189,4 @@ def aa_check(records: Records, metrics: Sequence[Metric] = METRICS) -> AaResult:
         found += corrected(family)
     tested = sum(c.ratio.low is not None for c in found)
     alarms = sum(c.ratio.shown for c in found)
-    return AaResult(tuple(found), tested, alarms, len(found) - tested)
+    return AaResult(tuple(found), tested, alarms)

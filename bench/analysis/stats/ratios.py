@@ -230,24 +230,23 @@ class Comparison:
 def block_values(
     trials: Iterable[TrialRecord], metric: Metric
 ) -> dict[tuple[str, str], dict[int, float]]:
-    """(point, label) -> block -> value; trials of one block that repeat are averaged in logs.
+    """(point, label) -> block -> value.
 
     A value below 0 is memory that a process gave back while connections were opened, as
     free-threaded interpreters do. Then no label of this interpreter has values that are not
     :data:`FAR_ABOVE` times as large: each may have given back as much.
     """
-    found: dict[tuple[str, str], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    values: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
     given_back: dict[tuple[str, str], float] = defaultdict(float)
     for trial in trials:
         value, ran = metric.value(trial), (trial.point, Label.parse(trial.label).interpreter)
         if value is not None and math.isfinite(value):
             given_back[ran] = max(given_back[ran], -value)
-            found[trial.point, trial.label][trial.block].append(value)
+            values[trial.point, trial.label][trial.block] = value
     return {
-        (point, label): {n: float(np.exp(np.mean(np.log(values)))) for n, values in blocks.items()}
-        for (point, label), blocks in found.items()
-        for least in [FAR_ABOVE * given_back[point, Label.parse(label).interpreter]]
-        if min(map(min, blocks.values())) > least
+        (point, label): blocks
+        for (point, label), blocks in values.items()
+        if min(blocks.values()) > FAR_ABOVE * given_back[point, Label.parse(label).interpreter]
     }
 
 

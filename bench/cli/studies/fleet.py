@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 
 def planned(arguments: argparse.Namespace, fleet: Fleet) -> list[FleetPlan]:
     """A plan of each trial."""
-    hosts = list(fleet.each("facts").values())
+    hosts = list(fleet.each("limits").values())
     known = backends.look_up(arguments.backends)
     backends.choose(known, arguments.backends)
     for backend in known:

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from bench import arrivals
 from bench.analysis.loops import SLACK_S, STEP_S, SlotSchedule, responses
-from bench.capacity.model import waiting_s
 
 
 def queue(due: list[float], worked: set[int], page_s: float, work_s: float) -> list[float]:
@@ -41,12 +40,3 @@ def test_nobody_is_earlier_than_alone_or_later_than_all_work(
 def test_a_loop_with_nothing_to_do_is_late_by_half_a_millisecond_on_average() -> None:
     plan = SlotSchedule(arrivals.poisson(20, 5, 2000), ())
     assert mean(responses(plan, 0.0, 0.0)) == pytest.approx(STEP_S / 2 + SLACK_S, rel=0.05)
-
-
-def test_the_queue_tends_to_the_formula_of_the_advice() -> None:
-    """With no machine in between: 200,000 requests of one schedule."""
-    count, rate = 200_000, 500.0
-    chosen = arrivals.chosen(count, 10, 3)
-    found = responses(SlotSchedule(arrivals.poisson(rate, 3, count), chosen), 0.0, 0.01, 0.0, 0.0)
-    expected = waiting_s(rate, 0.0, 0.01, 0.1)
-    assert mean(found) == pytest.approx(expected, rel=0.1)

@@ -52,12 +52,9 @@ def test_tables_and_charts_say_where_threads_ran() -> None:
     noted = {name for name, one in designs.items() if found.places.brief in one.notes}
     assert {"cpu", "throughput"} <= noted
     assert not noted & charts.WITHOUT_TIMES
-
-
-def test_campaigns_in_which_all_had_one_processor_say_nothing() -> None:
-    found = analysed(made())
-    assert found.places is None
-    assert "processors, shared" not in summary.to_markdown(found)
+    on_one = analysed(made())
+    assert on_one.places is None
+    assert "processors, shared" not in summary.to_markdown(on_one)
 
 
 def test_what_runs_on_several_processors_is_compared_with_companions() -> None:

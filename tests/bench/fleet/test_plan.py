@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.fleet import hold, host, plan
+from bench.fleet import host, plan
 from bench.fleet.host import Host
 from bench.fleet.plan import FleetPlan
-from bench.fleet.records import UNKNOWN, Growth, HostFacts
+from bench.fleet.records import HostRecord
 from bench.machine import memory
 from bench.machine.doctor import SPARE_DESCRIPTORS, CheckResult
 from bench.machine.memory import Slabs, Snapshot
@@ -22,12 +22,12 @@ from bench.sides.tls import Tls
 from bench.study.record import StudyError
 from tests.bench import small
 
-HOST = HostFacts(
+HOST = HostRecord(
     host="10.0.0.1:1", cores=2, descriptors=20_000, ports=28_232, memory_available_bytes=64 << 30
 )
 
 
-def hosts(count: int, share: int = 10_000) -> list[HostFacts]:
+def hosts(count: int, share: int = 10_000) -> list[HostRecord]:
     """Hosts whose processes can hold so many connections each."""
     limits = {"descriptors": share + SPARE_DESCRIPTORS, "ports": UNLIMITED}
     return [HOST.model_copy(update={"host": f"10.0.0.{n}:1", **limits}) for n in range(count)]
@@ -92,17 +92,17 @@ def test_threads_are_needed_by_the_share_and_by_the_machine() -> None:
 
 def test_this_machine_can_be_read() -> None:
     here = Host("here")
-    facts = here.facts()
-    assert facts.memory_available_bytes > 0
-    assert facts.descriptors > 0
-    made = FleetPlan(10, "callbacks", [facts])
+    limits = here.limits()
+    assert limits.memory_available_bytes > 0
+    assert limits.descriptors > 0
+    made = FleetPlan(10, "callbacks", [limits])
     assert made.refusal({"here": here.examine(made)}) is None
 
 
 @pytest.mark.slow
 def test_a_host_that_was_lost_and_is_back_ends_what_it_had() -> None:
     here = Host("here")
-    made = FleetPlan(10, "callbacks", [here.facts()])
+    made = FleetPlan(10, "callbacks", [here.limits()])
     before = set(small.family(os.getpid()))
     try:
         here.do("start", made)
@@ -126,15 +126,12 @@ def snapshot(held: int) -> Snapshot:
     return Snapshot(own, own, 10**9 - 300 * held, slabs)
 
 
-def test_what_hosts_gained_is_added_by_owner_and_never_made_up() -> None:
+def test_what_a_host_gained_is_by_owner_and_never_made_up() -> None:
     gained = host.growth(snapshot(0), snapshot(500), 500)
-    together = hold.total([gained, gained])
-    assert (together.user_bytes, together.server_user_bytes) == (100_000, 100_000)
-    assert together.kernel_socket_bytes == 2 * 500 * 50
-    assert together.machine_drop_bytes == 2 * 500 * (300 + 2 * 100)
-    assert not together.reasons
-    known = Growth.model_validate(dict.fromkeys(UNKNOWN, 7))
-    blind = known.model_copy(update={"kernel_socket_bytes": None})
-    partly = hold.total([known, blind])
-    assert (partly.user_bytes, partly.kernel_socket_bytes) == (14, None)
-    assert partly.reasons == {"kernel_socket_bytes": memory.NO_SLABINFO}
+    assert (gained.user_bytes, gained.server_user_bytes) == (50_000, 50_000)
+    assert gained.kernel_socket_bytes == 500 * 50
+    assert gained.machine_drop_bytes == 500 * (300 + 2 * 100)
+    assert not gained.reasons
+    blind = host.growth(snapshot(0), replace(snapshot(500), slabs=None), 500)
+    assert (blind.user_bytes, blind.kernel_socket_bytes) == (50_000, None)
+    assert blind.reasons["kernel_socket_bytes"] == memory.NO_SLABINFO

@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 
 from bench.fleet import records, report
-from bench.fleet.records import STUDY, FleetTrial, Growth, HostFacts, Moment
+from bench.fleet.records import STUDY, FleetTrial, Growth, HostRecord, Moment
 from bench.launch import RESULTS, ROOT
 from bench.show.alt import alt
 from bench.show.figures import Figure
@@ -18,14 +18,17 @@ from bench.study.record import Run
 from bench.text import KIB
 from tests.bench.study import made
 
-HOST = HostFacts(
+HOST = HostRecord(
     host="127.0.0.1:1", cores=2, descriptors=20_000, ports=28_232, memory_available_bytes=1 << 34
 )
 QUIET = Console(quiet=True)
 
 
 def trial(backend: str, connections: int, kib: int = 1, **changes: object) -> FleetTrial:
-    """A trial that held connections, with ``kib`` KiB per connection in each part."""
+    """A trial that held connections, with ``kib`` KiB per connection in each part.
+
+    ``growth`` is what its only host gained, if it is something else.
+    """
     parts = (name for name in Growth.model_fields if name != "reasons")
     values: dict[str, object] = {
         "backend": backend,
@@ -34,17 +37,17 @@ def trial(backend: str, connections: int, kib: int = 1, **changes: object) -> Fl
         "ramp_per_s": 5000,
         "share": connections,
         "page_bytes": 2048,
-        "hosts": [HOST],
         "opened_s": 4.0,
         "released_s": 2.0,
-        "growth": Growth.model_validate(dict.fromkeys(parts, connections * kib * KIB)),
         "samples": [
             Moment(at_s=at, connections=connections * at // 4, used_bytes=at * KIB * KIB)
             for at in range(5)
         ],
-        "kernel": {"ListenOverflows": 0, "TCPTimeouts": None},
     }
-    return FleetTrial.model_validate(values | changes)
+    gained = Growth.model_validate(dict.fromkeys(parts, connections * kib * KIB))
+    kernel = {"ListenOverflows": 0, "TCPTimeouts": None}
+    seen = {"growth": changes.pop("growth", gained), "kernel": kernel}
+    return FleetTrial.model_validate(values | {"hosts": [HOST.model_copy(update=seen)]} | changes)
 
 
 def fleet(
@@ -134,3 +137,12 @@ def test_the_sentences_that_are_typed_are_what_the_records_give() -> None:
     page = (ROOT / "docs" / "fleet.md").read_text()
     assert f"A million connections were open at once after {top.opened_s:.0f} s." in page
     assert f"At {each} a connection" in page
+
+
+def test_what_hosts_counted_and_gained_is_added() -> None:
+    one = trial("callbacks", 1000)
+    both = one.model_copy(update={"hosts": [*one.hosts, *one.hosts]})
+    assert both.per_connection(["user_bytes"]) == 2 * KIB
+    assert (both.counted("ListenOverflows"), both.counted("TCPTimeouts")) == (0, None)
+    blind = both.model_copy(update={"hosts": [*one.hosts, HOST]})
+    assert blind.per_connection(["user_bytes"]) is None

@@ -522,7 +522,9 @@ def widened(
 
     made: dict[str, Any] = {"base": "callbacks", "samples": 20, "workloads": ("throughput",)}
     made |= {"ladder": rungs(names)} | options
-    return replaced(campaign(backends=names, blocks=blocks, **made), moved)
+    head, *lines = campaign(backends=names, blocks=blocks, **made)
+    cores = {core for place in places.values() for side in place for core in side}
+    return [altered(head, environment__cpu_count=len(cores)), *replaced(lines, moved)]
 
 
 def without_a_lock() -> Lines:

@@ -10,8 +10,6 @@ from bench.plan.plan import labels_of
 from bench.plan.profiles import STARRING, equal
 from bench.plan.workloads import Point
 
-US = {"threads": 30.0, "callbacks": 20.0, "generators": 22.0, "async_await": 25.0, "uvloop": 24.0}
-
 
 @pytest.mark.parametrize("point", equal().points, ids=lambda point: point.id)
 def test_every_backend_takes_part_as_always_and_flipped(point: Point) -> None:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from bench.questions import handovers
-from bench.questions.handovers import Window
 from tests.bench.questions.campaigns import FIXED_US, SWITCH_US, switching
 from tests.bench.sure import sure
 from tests.bench.synthetic import analysed
@@ -15,8 +14,8 @@ from tests.bench.synthetic import analysed
 @pytest.mark.parametrize("slope", [3.0, 9.0, 14.0])
 def test_the_law_is_found_again(slope: float) -> None:
     found = handovers.trials(analysed(switching(slope=slope)), handovers.CRAWLED)
-    windows = [w for w in handovers.windows_of(found) if w.label.startswith("threads")]
-    line = sure(handovers.law(windows))
+    windows = handovers.windows_of(found)
+    line = sure(handovers.law([*windows["threads"], *windows[f"threads{handovers.ONE}"]]))
     assert line.fixed_us == pytest.approx(FIXED_US, abs=1.0)
     assert line.switch_us == pytest.approx(slope, rel=0.05)
     assert line.explained > 0.9
@@ -27,11 +26,12 @@ def test_windows_that_others_disturbed_do_not_bend_the_line() -> None:
     x = rng.uniform(1, 7, 300)
     y = FIXED_US + SWITCH_US * x
     y[:45] += 200.0
-    line = sure(handovers.law([Window("threads", a, b) for a, b in zip(x, y, strict=True)]))
+    line = sure(handovers.law([*zip(x, y, strict=True)]))
     assert line.switch_us == pytest.approx(SWITCH_US, rel=0.05)
     assert line.explained < 0.5  # and says that it does not fit
 
 
 def test_equal_switches_make_no_line() -> None:
-    assert handovers.law([Window("threads", 1.0, 20.0 + n) for n in range(50)]) is None
-    assert handovers.law([Window("threads", float(n), 20.0) for n in range(5)]) is None
+    assert handovers.law([(1.0, 20.0 + n) for n in range(50)]) is None
+    assert handovers.law([(float(n), 20.0) for n in range(5)]) is None
+    assert handovers.law([]) is None

@@ -6,8 +6,6 @@ from bench.plan.participants import MAIN_VARIANTS
 from bench.questions.timeouts import SUFFIX, WAYS
 from crawlers import registry
 
-MORE = {"async_await": 1.2, "threads": 1.1}
-
 
 def test_every_main_variant_has_a_way_and_every_way_a_backend() -> None:
     assert set(WAYS) == {*MAIN_VARIANTS, "threads", "async_await"}
