@@ -162,7 +162,7 @@ class Analysis:
 
     @cached_property
     def rows(self) -> list[SummaryRow]:
-        """One row per point and label, the twin included."""
+        """One row per point and label of closed loops, the twin included."""
         return summary.summary_rows(self.records, self.compare(stats.PAGES_PER_S))
 
     memory = from_records(stats.fit_memory)  # label -> its fit

@@ -54,15 +54,15 @@ def shared_rate(data: ByRate, labels: Collection[str]) -> float | None:
     """
     here = [data[label] for label in labels if label in data]
     common = sorted(set.intersection(*map(set, here))) if here else []
-    fit = [rate for rate in common if all(_tells(rates[rate], rate) for rates in here)]
+    fit = [
+        rate
+        for rate in common
+        if all(keeps_up(rates[rate], rate) for rates in here)
+        if all(tail_ms(trial.response_time) is not None for rates in here for trial in rates[rate])
+    ]
     blocks = {rate: min(len(rates[rate]) for rates in here) for rate in fit}
     enough = min(stats.MIN_BLOCKS, max(blocks.values(), default=0))
     fit = [rate for rate in fit if blocks[rate] >= enough]
     slowest = min((most for rates in here if (most := capacity(rates))), default=math.inf)
     easy = [rate for rate in fit if rate <= HALF * slowest]
     return max(easy) if easy else min(fit, default=None)
-
-
-def _tells(trials: Sequence[TrialRecord], rate: float) -> bool:
-    enough = (tail_ms(trial.response_time) is not None for trial in trials)
-    return keeps_up(trials, rate) and all(enough)

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from bench.analysis import stats
-from bench.analysis.offered import tail_ms
 from bench.analysis.stats import Comparison, Ratio, Spread
 from bench.plan.participants import FREE
 from bench.schema import Limiter, TrialRecord
@@ -17,9 +16,8 @@ from bench.text import listing, plural
 
 @dataclass(frozen=True, slots=True)
 class SummaryRow:
-    """One label at one workload point, over the blocks."""
+    """One label at one point of a closed loop, over the blocks."""
 
-    workload: str
     point: str
     label: str
     trials: int  # valid ones
@@ -28,12 +26,6 @@ class SummaryRow:
     ratio: Ratio | None  # against the base; None for the base itself
     cpu_user_ms: float | None  # client, per 1000 pages, median
     cpu_system_ms: float | None
-    service_p99_ms: float | None  # open loop only
-    response_p50_ms: float | None
-    response_p99_ms: float | None
-    offered_per_s: float | None
-    achieved_per_s: Spread | None
-    late_starts: int | None
     ceiling_share: Spread | None  # of the server's ceiling, by requests/s
     limiter: Limiter | None
     base: bool  # whether ratios are against it
@@ -50,15 +42,11 @@ class SummaryRow:
 
 
 def summary_rows(records: Records, comparisons: Iterable[Comparison]) -> list[SummaryRow]:
-    """One row per workload point and label, in the campaign's order, twin included.
-
-    Trials in modes have rows of their own (:mod:`bench.questions.tls_pages`), and so have
-    interrupted crawls.
-    """
+    """One row per point and label of closed loops, in the campaign's order, twin included."""
     ratios = {(c.point, c.label): c.ratio for c in comparisons}
     groups: dict[tuple[str, str], list[TrialRecord]] = defaultdict(list)
     for trial in records.trials:
-        if not trial.params.get("mode") and trial.workload != "cancel":
+        if trial.workload in stats.CLOSED:
             groups[trial.point, trial.label].append(trial)
     return [
         _row(records, groups[point, label], ratios.get((point, label)))
@@ -72,12 +60,7 @@ def _row(records: Records, everything: Sequence[TrialRecord], ratio: Ratio | Non
     first = everything[0]
     trials = [t for t in everything if t.status == "ok"]
     cpu = [parts for t in trials if (parts := stats.cpu_ms_per_1000(t))]
-    service = [t.service_time for t in trials if t.service_time and t.response_time]
-    response = [t.response_time for t in trials if t.response_time]
-    late = [t.late_starts for t in trials if t.late_starts is not None]
-    closed = first.workload in stats.CLOSED
     return SummaryRow(
-        workload=first.workload,
         point=first.point,
         label=first.label,
         trials=len(trials),
@@ -86,13 +69,7 @@ def _row(records: Records, everything: Sequence[TrialRecord], ratio: Ratio | Non
         ratio=ratio,
         cpu_user_ms=stats.middle(user for user, _ in cpu),
         cpu_system_ms=stats.middle(system for _, system in cpu),
-        service_p99_ms=stats.middle(map(tail_ms, service)),
-        response_p50_ms=stats.middle(time.p50_ms for time in response),
-        response_p99_ms=stats.middle(map(tail_ms, response)),
-        offered_per_s=stats.middle(t.offered_per_s for t in trials),
-        achieved_per_s=stats.spread(t.achieved_per_s for t in trials),
-        late_starts=sum(late) if late else None,
-        ceiling_share=stats.share_of_ceiling(records, trials) if closed else None,
+        ceiling_share=stats.share_of_ceiling(records, trials),
         limiter=stats.limiter_of(trials),
         base=first.label == records.campaign.base,
     )

@@ -15,7 +15,9 @@ from bench.plan.profiles import PROFILES
 from crawlers.registry import LOOP, MODELS
 
 if TYPE_CHECKING:  # it imports what measures, and some commands only read
-    from bench.run.runner import Options
+    from rich.console import Console
+
+    from bench.run.runner import Finished, Options
 
 MAX_SECONDS = 1_000_000
 MAX_COUNT = 10_000_000
@@ -121,6 +123,13 @@ def chosen(arguments: argparse.Namespace) -> Options:
         results=arguments.results,
         resume=arguments.resume,
     )
+
+
+def measure(chosen: Options, console: Console) -> Finished:
+    """Run the campaign that was asked for: a new one, or the rest of an earlier one."""
+    from bench.run import runner
+
+    return (runner.run if chosen.resume is None else runner.resume)(chosen, console)
 
 
 def measuring(parser: argparse.ArgumentParser, profile: str = "quick") -> None:

@@ -41,7 +41,7 @@ class WithWork(Condition):
     def ended(self, sides: Sides) -> None:
         sides.parts["round_after_us"] = working.measure(sides.parts["body"], sides.cores)
 
-    def seen(self, sides: Sides, rate: float) -> Fields:
+    def seen(self, sides: Sides) -> Fields:
         """The work on the pages that needed it, and the times of both kinds."""
         told = sides.command.work if sides.command else None
         found = sides.result.work if sides.result else None

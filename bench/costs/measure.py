@@ -307,8 +307,10 @@ def programs(
     crawled = [name for name in names if name != SERVE]
     ours = {*controls.CONTROLS, *backends.ONLY_SERVERS}
     others = None if wanted is None else [name for name in wanted if name not in ours]
-    known: list[Backend] = backends.look_up(others) if crawled and others != [] else []
-    chosen = backends.choose(known, others) if known else []
+    known: list[Backend] = []
+    if crawled and others != []:
+        known = backends.look_up() if others is None else backends.choose(others)
+    chosen = [backend.name for backend in known if not backend.missing]
     floor = [FLOOR] if crawled and (wanted is None or FLOOR in wanted) else []
     served = (FLOOR, *SERVING) if SERVE in names else ()
     for tool in tools:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 
 from bench.errors import BenchError
+from bench.machine import cpu
 from bench.plan import profiles
 from bench.plan.backends import base_of
 from bench.plan.labels import TWIN, Label
@@ -141,6 +142,12 @@ def labels_of(
                 for label in having
             }
     return found
+
+
+def sharing(known: Iterable[Backend]) -> set[str]:
+    """The backends that have to share the server's processor on this machine."""
+    shared = cpu.split_cores().unpinned().shared
+    return {backend.name for backend in known if backend.several_threads and shared}
 
 
 def select(

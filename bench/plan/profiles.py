@@ -43,7 +43,7 @@ from bench.plan.workloads import (
     Point,
 )
 from bench.schema import SpreadOver
-from bench.sides.tls import Tls
+from bench.sides.servers import Tls
 from crawlers.registry import MODELS
 from server.models.catalogue import SERVERS
 

@@ -25,10 +25,9 @@ from bench.conditions.condition import ASLEEP, TWIN, Condition, Params
 from bench.conditions.headers import LINES, with_lines
 from bench.conditions.held import HELD, HELD_AWAKE, RAMP_PER_S, TLS_RAMP_PER_S, Filling
 from bench.conditions.loads import UnderLoad, under
-from bench.conditions.opening import Opening
 from bench.conditions.processors import ALL, EVERYWHERE, Spreading
 from bench.conditions.recorders import NULL, SLOTS, WINDOWS
-from bench.conditions.schedule import Scheduled
+from bench.conditions.schedule import Opening, Scheduled
 from bench.conditions.ways import ENCRYPTED, HANDSHAKE, NEW, OVER_TLS, PLAIN, TICKETS
 from bench.conditions.work import WithWork
 from bench.machine import cpu
@@ -44,7 +43,7 @@ from bench.plan.participants import (
     Participants,
 )
 from bench.schema import SpreadOver
-from bench.sides.tls import Tls
+from bench.sides.servers import Tls
 from crawlers.catalogue import HANDED_OVER, OURS
 from crawlers.registry import MODELS
 from server.models.catalogue import SERVERS

@@ -51,17 +51,13 @@ def analysis_in(file: Path) -> Analysis:
 _answered: WeakKeyDictionary[Analysis, list[tuple[Question, Answer]]] = WeakKeyDictionary()
 
 
-def _fitting(analysis: Analysis) -> Iterator[Question]:
-    for question in QUESTIONS:
-        if isinstance(question, Across) or not analysis.campaign.interpreters:
-            yield question
-
-
 def answers(analysis: Analysis) -> Iterator[tuple[Question, Answer]]:
     """Every question that the campaign answers, with its answer; each is computed once."""
     if analysis not in _answered:
-        found = ((question, question.answer(analysis)) for question in _fitting(analysis))
-        _answered[analysis] = [(question, answer) for question, answer in found if answer]
+        across = analysis.campaign.interpreters
+        fitting = [question for question in QUESTIONS if isinstance(question, Across) or not across]
+        given = ((question, question.answer(analysis)) for question in fitting)
+        _answered[analysis] = [(question, answer) for question, answer in given if answer]
     yield from _answered[analysis]
 
 

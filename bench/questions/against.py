@@ -8,13 +8,12 @@ of the question ``memory``. A ratio of slopes takes the far ends of both interva
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, MIN_BLOCKS, MemoryFit, Metric, Pair, Ratio
-from bench.analysis.stats.metrics import per_exchange
 from bench.analysis.wording import against, change
 from bench.plan.participants import OTHER_LIBRARIES
 from bench.questions.question import Answer, forest
@@ -74,9 +73,7 @@ class Against:
 
 def words(ratio: Ratio) -> str:
     """What a ratio says; where it decides nothing, how small a difference could have been seen."""
-    if ratio.value is None or ratio.low is None:
-        return ratio.verdict
-    if ratio.shown:
+    if ratio.shown and ratio.value is not None:
         return change(ratio.value)
     if ratio.verdict == stats.UNDECIDED and ratio.smallest is not None:
         return f"{ratio.verdict} (below {100 * ratio.smallest:.0f} % nothing could be seen)"
@@ -86,10 +83,8 @@ def words(ratio: Ratio) -> str:
 def measured(analysis: Analysis) -> Against:
     family, labels = analysis.family(CPU_PER_1000), others(analysis.records)
     pages = {c.label: c.ratio for c in family.of(pairs(analysis.records, CPU_PER_1000))}
-    opened = stats.block_values(
-        stats.trials_of(analysis.records, "connect", twins=False),
-        replace(CPU_PER_1000, value=per_exchange),
-    )
+    connects = stats.trials_of(analysis.records, "connect", twins=False)
+    opened = stats.block_values(connects, stats.CPU_PER_REQUEST)
     new = {label: blocks for (_, label), blocks in opened.items()}
     found = {
         PAGE: pages,

@@ -79,14 +79,13 @@ def _sides(analysis: Analysis) -> Iterator[tuple[str, BothSides]]:
         flipped = [trial for trial in here if "flipped" in trial.params]
         plain = [trial for trial in here if "flipped" not in trial.params]
         if flip == "stops":
-            plain, flipped = (_crawled(analysis, point) for point in TURNS)
+            every = [*stats.trials_of(analysis.records, twins=False), *analysis.records.companions]
+            plain, flipped = (
+                [trial for trial in every if trial.point == point and trial.label in MODELS]
+                for point in TURNS
+            )
         if plain and flipped:
             yield flip, (_over(plain, analysis.base), _over(flipped, analysis.base))
-
-
-def _crawled(analysis: Analysis, point: str) -> list[TrialRecord]:
-    every = [*stats.trials_of(analysis.records, twins=False), *analysis.records.companions]
-    return [t for t in every if t.point == point and t.label in MODELS]
 
 
 def _over(trials: list[TrialRecord], base: str) -> dict[str, Blocks]:

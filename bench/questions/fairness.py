@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.wording import PLURALS, prose
 from bench.questions.columns import Columns, Read
 from bench.questions.question import RANGES, Headline, few
+from bench.schema import TrialRecord
 from bench.show.figures import Unit
 from bench.show.measured import MS, Measured
 from bench.show.words import listed, sentence
@@ -25,8 +25,12 @@ STARVED: Final = 0.5
 """A slot with less than this share of the median slot's completions is starved."""
 
 
-def _percent(share: float) -> str:
-    return f"{share:.0%}"
+def least_served(trial: TrialRecord) -> float | None:
+    """Completions of the least served slot over those of the median slot."""
+    if (run := trial.fairness) is None:
+        return None
+    middle = run.completions[len(run.quantiles) // 2]
+    return run.completions[0] / middle if middle else 0.0
 
 
 class Starving(Columns):
@@ -71,8 +75,8 @@ COLUMNS: Final = Starving(
         "least": Read(
             "least served slot",
             "pages of the least served slot, of those of the median slot",
-            Unit("share", _percent, _percent),
-            lambda trial: stats.least_served(trial.fairness) if trial.fairness else None,
+            Unit("share", "{:.0%}".format, "{:.0%}".format),
+            least_served,
         ),
         "wait": Read(
             "longest wait of a slot",

@@ -124,16 +124,19 @@ def answer(analysis: Analysis) -> Answer | None:
 
 DRAWN: Final = {
     PAGES: ("pages/s", "a crawl with 100 slots"),
-    HELD: ("KiB per connection", "an idle connection"),
-    P99: ("p99", "an open loop, at a rate that all carry"),
+    HELD: ("{user}KiB per connection", "an idle connection"),
+    P99: ("p99 at {rate} requests/s", "an open loop, at a rate that all carry"),
 }
-"""The three words, with the titles of their panels, and where each is measured."""
+"""The three words, with the titles of their panels, and where each was measured."""
 
 
 def _figure(found: Glance) -> Figure:
     panels = [
         Panel(
-            f"{title} at {count(found.rate)} requests/s" if key == P99 and found.rate else title,
+            title.format(
+                user="user " * found.columns[key].title.startswith("user"),
+                rate=count(found.rate or 0),
+            ),
             {label: [row.get(key)] for label, row in found.rows.items()},
             found.columns[key].unit,
             found.hollow if key == PAGES else (),
@@ -143,11 +146,6 @@ def _figure(found: Glance) -> Figure:
         for key, (title, _) in DRAWN.items()
         if key in found.columns
     ]
-    user = (
-        " User memory alone." * found.columns[HELD].title.startswith("user")
-        if HELD in found.columns
-        else ""
-    )
     return Figure(
         name=NAME,
         title="Throughput, memory and latency at a glance",
@@ -156,6 +154,6 @@ def _figure(found: Glance) -> Figure:
         data=Bars(panels),
         notes=(
             f"Lines: lowest to highest block; of memory the {stats.AT_LEVEL} interval of the "
-            f"slope.{user}",
+            "slope.",
         ),
     )

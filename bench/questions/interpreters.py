@@ -42,15 +42,13 @@ ASKS: Final = "What did each CPython release change?"
 ACROSS: Final = True
 
 
-def _kib(value: float) -> str:
-    return f"{value:.3g} KiB"
-
-
 PAGE, HELD = "page", "held"
 MEASURES: Final = {
     PAGE: Measure("processor time per page", "a crawled page, processor time", US),
     HELD: Measure(
-        "user memory per connection", "an idle connection, user memory", Unit("KiB", number, _kib)
+        "user memory per connection",
+        "an idle connection, user memory",
+        Unit("KiB", number, "{:.3g} KiB".format),
     ),
 }
 METRICS: Final = {PAGE: CPU_PER_1000, HELD: USER_PER_CONNECTION}
@@ -80,17 +78,19 @@ class Releases:
             found += [(name[:-1], name) for name in names if name[:-1] in plain]
         return found
 
-    @cached_property
-    def previous(self) -> dict[str, str]:
-        """Label -> the same backend one step before."""
-        return {
+    def pairs(self, metric: Metric) -> list[Pair]:
+        """Each label with the same backend one step before, at every point."""
+        previous = {
             Label(model, name).backend: Label(model, before).backend
             for before, name in self.steps
             for model in self.models
         }
-
-    def pairs(self, metric: Metric) -> list[Pair]:
-        return stats.star(self.records, metric, bases=self.previous)
+        return [
+            (point, previous[label], label)
+            for point in stats.points_of(self.records, *metric.workloads)
+            for label in stats.labels_of(self.records)
+            if label in previous
+        ]
 
     @property
     def builds(self) -> list[str]:
@@ -145,7 +145,6 @@ def answer(analysis: Analysis) -> Answer | None:
     releases, found = Releases(analysis.records), measured(analysis)
     previous = compared(analysis, releases)
     head = headline(previous)
-    columns = [key for key in METRICS if found.blocks([key])]
     differing = differing_builds(analysis.campaign.interpreters)
     return Answer(
         found,
@@ -153,7 +152,7 @@ def answer(analysis: Analysis) -> Answer | None:
         "Each backend is compared with itself on an earlier interpreter of the same kind of "
         "build. To measure it: `python -m bench study interpreters`.",
         tables=[table(found, releases, previous)],
-        figures=[figure(analysis, found, releases, previous, columns, head)] if columns else [],
+        figures=[figure(analysis, found, releases, previous, head)] if found.values else [],
         details={
             f"{NAME}-{number}": said
             for number, said in enumerate([*_steps(releases, previous), *releases.lines], 1)
@@ -222,16 +221,13 @@ def figure(
     found: Measured,
     releases: Releases,
     previous: ComparedReleases,
-    columns: Sequence[str],
     head: Headline | None,
 ) -> Figure:
     """Absolute figures above; below, what each step from one interpreter to the next changed."""
-    places = {  # with a gap between kinds of build
-        name: number + kind
-        for number, (kind, name) in enumerate(
-            (kind, name) for kind, names in enumerate(releases.kinds.values()) for name in names
-        )
-    }
+    columns = [key for key in METRICS if found.blocks([key])]
+    kinds = [(n, name) for n, names in enumerate(releases.kinds.values()) for name in names]
+    # With a gap between kinds of build.
+    places = {name: number + kind for number, (kind, name) in enumerate(kinds)}
     x = Axis("", "names", {float(place): name for name, place in places.items()}.__getitem__)
 
     def line(model: str, of: Finds) -> Line:
@@ -243,18 +239,15 @@ def figure(
         return Plot({model: mine for model, mine in lines.items() if mine}, x, y, title)
 
     def step(label: str, key: str) -> Spread | None:
-        one = previous[key].get(label)
-        return one.ratio.spread if one else None
+        compared = previous[key].get(label)
+        return compared.ratio.spread if compared else None
 
-    shown = [(key, MEASURES[key]) for key in columns]
-    above = [
-        panel(one.title, Axis("", "values", one.unit.ticks), partial(found.spread, key=key))
-        for key, one in shown
-    ]
-    below = [
-        panel("", Axis("ratio of a step" * (key == columns[0]), "ratios"), partial(step, key=key))
-        for key in columns
-    ]
+    above, below = [], []
+    for key in columns:
+        measure, ratio = MEASURES[key], Axis("ratio of a step" * (key == columns[0]), "ratios")
+        values = Axis("", "values", measure.unit.ticks)
+        above.append(panel(measure.title, values, partial(found.spread, key=key)))
+        below.append(panel("", ratio, partial(step, key=key)))
     steps = any(plot.lines for plot in below)  # none between kinds of build
     trials = stats.trials_of(analysis.records, twins=False)
     at = [

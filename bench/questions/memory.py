@@ -34,11 +34,11 @@ from bench.show.figures import (
     Panel,
     Plot,
     Stack,
-    Unit,
     calculated,
 )
+from bench.show.measured import KIB_OR_MORE
 from bench.show.table import MISSING, CellMakers, Column, Table, name, tabled
-from bench.text import KIB, MIB, count, listing, number, plural, significant, size_words, times
+from bench.text import KIB, MIB, count, listing, plural, significant, size_words, times
 from crawlers.registry import MODELS
 
 NAME: Final = "memory"
@@ -341,24 +341,17 @@ def _missing(fits: Iterable[MemoryFit]) -> list[str]:
 # --- figures -----------------------------------------------------------------------------
 
 
-def _size(kib: float) -> str:
-    return size_words(kib * KIB)
-
-
-IN_KIB: Final = Unit("KiB", _size, number)
-
-
 def _by_owner(fits: Sequence[MemoryFit], head: Headline | None) -> Figure:
     counts = {n for fit in fits for n in fit.connections}
     in_all, _ = ranked(fits)
     bars = {fit.label: [_stack(fit.each, fit.interval, hatched=fit.calculated)] for fit in fits}
     if not in_all:
         bars = {fit.label: [_stack({USER: fit.user or 0.0}, fit.user_interval)] for fit in fits}
-    panels = [Panel(f"KiB per connection{'' if in_all else ', user memory'}", bars, IN_KIB)]
+    panels = [Panel(f"KiB per connection{'' if in_all else ', user memory'}", bars, KIB_OR_MORE)]
     # A thread's stack makes stubs of all others, so they have an axis of their own as well.
     others = {label: row for label, row in bars.items() if not label.startswith(FREE)}
     if 1 < len(others) < len(bars):
-        panels.append(Panel("the same without threads", others, IN_KIB))
+        panels.append(Panel("the same without threads", others, KIB_OR_MORE))
     return Figure(
         name=NAME,
         title="Memory per connection, by owner" if in_all else "User memory per connection",
@@ -452,7 +445,7 @@ def _over_plain(rows: Sequence[OverTls], head: Headline | None) -> Figure:
         headline=head.text if head else None,
         subtitle=f"{how}: above on plain HTTP, below over TLS 1.3",
         data=Bars(
-            [Panel(f"KiB per connection, the client’s side{end}", bars, IN_KIB)],
+            [Panel(f"KiB per connection, the client’s side{end}", bars, KIB_OR_MORE)],
             parts=HUES_OVER_TLS,
         ),
         notes=(

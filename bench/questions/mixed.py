@@ -13,10 +13,11 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.loops import predicted_ms
 from bench.plan.workloads import MIXED as ORDER
+from bench.questions.columns import Read
 from bench.questions.question import Answer, bars, of_models
 from bench.schema import TrialRecord, Work
 from bench.show import cells
-from bench.show.measured import MS, Measure, Measured, Value, by_label
+from bench.show.measured import MS, Measured, Value, by_label
 from bench.show.table import Column, Table, name
 from bench.text import count, duration, listing, plural
 from crawlers.registry import MODELS
@@ -37,13 +38,6 @@ ENOUGH: Final = 10 * stats.MIN_BEYOND
 """Pages for a 90th percentile."""
 
 MEAN, HALF, TAIL, THEORY, WORK = "mean", "p50", "p90", "theory", "work"
-COLUMNS: Final = {
-    MEAN: "mean [min–max]",
-    HALF: "p50",
-    TAIL: "p90",
-    THEORY: "mean in theory",
-    WORK: "work takes",
-}
 PROSE: Final = (
     "A loop does one thing at a time, so its pages wait in one queue, and work on one delays all "
     "behind it. How long depends on the load: with work S on λ pages per second, a processor is "
@@ -70,7 +64,7 @@ def key(part: str, work_ms: float) -> str:
 
 def measured(analysis: Analysis) -> Measured:
     """By trials on a machine that kept its speed; no other is compared."""
-    return _of([trial for trial in _trials(analysis) if as_asked(trial)], analysis.labels)
+    return by_work([trial for trial in _trials(analysis) if as_asked(trial)], analysis.labels)
 
 
 def as_asked(trial: TrialRecord) -> bool:
@@ -83,32 +77,8 @@ def slower(work: Work) -> float:
     return work.cpu_ms / work.work_ms if after_us is None else after_us / work.round_us
 
 
-def _of(trials: Sequence[TrialRecord], labels: Iterable[str]) -> Measured:
-    measures: dict[str, Measure] = {}
-    values: dict[str, Value] = {}
-    for work_ms in works(trials):
-        beside = f"response time beside {duration(work_ms)} of work"
-        for part, value in PARTS.items():
-            measures[key(part, work_ms)] = Measure(COLUMNS[part], f"{beside}, {part}", MS)
-            values[key(part, work_ms)] = _beside(work_ms, value)
-    return Measured(measures, by_label(trials, labels, values))
-
-
 def _trials(analysis: Analysis) -> list[TrialRecord]:
     return [t for t in stats.trials_of(analysis.records, NAME, twins=False) if t.work]
-
-
-def works(trials: Iterable[TrialRecord]) -> list[float]:
-    return sorted({trial.work.work_ms for trial in trials if trial.work})
-
-
-def _load(trials: Iterable[TrialRecord], work_ms: float) -> float:
-    """How busy the work alone keeps a processor."""
-    return next(
-        (stats.number_param(t, "rate") or 0.0) * work_ms / 1000 / t.work.every
-        for t in trials
-        if t.work and t.work.work_ms == work_ms
-    )
 
 
 def _other_work(trials: Sequence[TrialRecord]) -> list[str]:
@@ -123,15 +93,30 @@ def _other_work(trials: Sequence[TrialRecord]) -> list[str]:
     ]
 
 
-PARTS: Final[dict[str, Callable[[TrialRecord, Work], float | None]]] = {
-    MEAN: lambda _, work: work.others.mean_ms if work.others else None,
-    HALF: lambda _, work: work.others.p50_ms if work.others else None,
-    TAIL: lambda _, work: (
-        work.others.p90_ms if work.others and work.others.count >= ENOUGH else None
+PARTS: Final[dict[str, tuple[str, Callable[[TrialRecord, Work], float | None]]]] = {
+    MEAN: ("mean [min–max]", lambda _, work: work.others.mean_ms if work.others else None),
+    HALF: ("p50", lambda _, work: work.others.p50_ms if work.others else None),
+    TAIL: (
+        "p90",
+        lambda _, work: work.others.p90_ms if work.others and work.others.count >= ENOUGH else None,
     ),
-    THEORY: lambda trial, _: predicted_ms(trial),
-    WORK: lambda _, work: work.wall_ms,
+    THEORY: ("mean in theory", lambda trial, _: predicted_ms(trial)),
+    WORK: ("work takes", lambda _, work: work.wall_ms),
 }
+
+
+def by_work(trials: Sequence[TrialRecord], labels: Iterable[str]) -> Measured:
+    columns = {
+        key(part, work_ms): Read(
+            title,
+            f"response time beside {duration(work_ms)} of work, {part}",
+            MS,
+            _beside(work_ms, value),
+        )
+        for work_ms in sorted({trial.work.work_ms for trial in trials if trial.work})
+        for part, (title, value) in PARTS.items()
+    }
+    return Measured(columns, by_label(trials, labels, columns))
 
 
 def _beside(work_ms: float, of: Callable[[TrialRecord, Work], float | None]) -> Value:
@@ -146,28 +131,27 @@ def answer(analysis: Analysis) -> Answer | None:
     trials, found = _trials(analysis), measured(analysis)
     if not trials:
         return None
-    amounts = works(trials)
-    usual = USUAL_MS if USUAL_MS in amounts else amounts[0]
+    every = trials[0].work.every if trials[0].work else 0
+    rates = {t.work.work_ms: stats.number_param(t, "rate") or 0.0 for t in trials if t.work}
+    usual = USUAL_MS if USUAL_MS in rates else min(rates)
     mean, theory = key(MEAN, usual), key(THEORY, usual)
     others = [label for label in found.values if label not in MODELS]
-    load = f"{100 * _load(trials, usual):.0f} % load"
-    middle = f"Beside work ({load}) medians are"
+    busy = rates[usual] * usual / 1000 / every  # a processor, by the work alone
+    middle = f"Beside work ({100 * busy:.0f} % load) medians are"
     head = of_models(found, key(HALF, usual), middle, others)
-    said = [
+    predicted = [
         f"{duration(found.median(label, theory))} for `{label}` "
         f"(measured {duration(found.median(label, mean))})"
         for label in found.with_(theory, found.values)
     ]
-    check = f"On the same schedules, theory gives a mean of {listing(said)}. " if said else ""
-    means = {one: measure for one, measure in found.measures.items() if one.startswith(MEAN)}
-    every = trials[0].work.every if trials[0].work else 0
-    rates = {t.work.work_ms: stats.number_param(t, "rate") or 0.0 for t in trials if t.work}
-    offered = listing([f"{count(rates[w])} requests/s at {w:g} ms" for w in amounts])
+    check = f"On the same schedules, theory gives a mean of {listing(predicted)}. "
+    means = {part: column for part, column in found.measures.items() if part.startswith(MEAN)}
+    offered = listing([f"{count(rates[w])} requests/s at {w:g} ms" for w in sorted(rates)])
     return Answer(
         Measured(means, found.values),
         head,
-        check + PROSE,
-        tables=[table(_of(trials, analysis.labels), amounts)],
+        (check if predicted else "") + PROSE,
+        tables=[table(by_work(trials, analysis.labels), sorted(rates))],
         warnings=_other_work(trials),
         figures=[
             bars(
@@ -178,7 +162,7 @@ def answer(analysis: Analysis) -> Answer | None:
                 f"Open loop in which one page in {every} needs work; response times of the others",
                 {
                     f"response time beside {w:g} ms of work": (key(HALF, w), key(TAIL, w))
-                    for w in amounts
+                    for w in sorted(rates)
                 },
                 ("median", "90th percentile (in colour)"),
                 notes=[
@@ -196,12 +180,12 @@ def answer(analysis: Analysis) -> Answer | None:
 def table(found: Measured, amounts: Iterable[float]) -> Table:
     return Table(
         "Mixed load: response times beside pages that need work, ms",
-        [name("backend"), name("work"), *map(Column, COLUMNS.values())],
+        [name("backend"), name("work"), *(Column(title) for title, _ in PARTS.values())],
         [
             [
                 label,
                 f"{duration(work_ms)} of work",
-                *(cells.spread(found.spread(label, key(part, work_ms))) for part in COLUMNS),
+                *(cells.spread(found.spread(label, key(part, work_ms))) for part in PARTS),
             ]
             for work_ms in amounts
             for label in found.with_(key(MEAN, work_ms), found.values)

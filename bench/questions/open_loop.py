@@ -8,23 +8,22 @@ the actual start; what it misses is called coordinated omission.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import numpy as np
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.offered import ENOUGH, KEEPS_UP, ByRate, capacity, keeps_up, shared_rate
+from bench.analysis.offered import ByRate, capacity, keeps_up, shared_rate, tail_ms
 from bench.analysis.stats import Blocks
-from bench.analysis.summary import SummaryRow
 from bench.analysis.wording import says
 from bench.questions.question import Answer, Headline, few, of_models
 from bench.schema import Latency, TrialRecord
 from bench.show import cells
 from bench.show.figures import Axis, Figure, Line, LinePoint, Lines, Plot
 from bench.show.measured import MS, Measure, Measured
-from bench.show.table import MISSING, CellMakers, Column, name, tabled
+from bench.show.table import MISSING, Column, Row, Table, name
 from bench.show.words import blocks_words, listed, of_blocks, sentence
 from bench.text import count, duration, listing, plural
 from crawlers.registry import MODELS
@@ -63,6 +62,7 @@ def key(part: str, rate: float) -> str:
 
 
 def measured(data: ByRate) -> Measured:
+    """Response times at the rates that a backend keeps up with."""
     measures: dict[str, Measure] = {}
     for rate in sorted({rate for rates in data.values() for rate in rates}):
         at = f"at {count(rate)} requests/s"
@@ -71,22 +71,20 @@ def measured(data: ByRate) -> Measured:
             key("p99", rate): Measure(f"p99 {at}", "… 99th percentile", MS),
             key("service", rate): Measure(f"service p99 {at}", "… of the service time alone", MS),
         }
-    values: dict[str, dict[str, Blocks]] = {}
+    values: dict[str, dict[str, Blocks]] = {label: {} for label in data}
     for label, rates in data.items():
-        mine = values.setdefault(label, {})
         for rate, trials in rates.items():
-            if not keeps_up(trials, rate):
-                continue
-            response = {t.block: t.response_time for t in trials if t.response_time}
-            service = {t.block: t.service_time for t in trials if t.service_time}
-            mine[key("p50", rate)] = {block: time.p50_ms for block, time in response.items()}
-            mine[key("p99", rate)] = _p99(response)
-            mine[key("service", rate)] = _p99(service)
+            if keeps_up(trials, rate):
+                p50 = {t.block: t.response_time.p50_ms for t in trials if t.response_time}
+                values[label][key("p50", rate)] = p50
+                values[label][key("p99", rate)] = _tails((t.block, t.response_time) for t in trials)
+                service = _tails((t.block, t.service_time) for t in trials)
+                values[label][key("service", rate)] = service
     return Measured(measures, values)
 
 
-def _p99(times: Mapping[int, Latency]) -> Blocks:
-    return {block: time.p99_ms for block, time in times.items() if time.count >= ENOUGH}
+def _tails(times: Iterable[tuple[int, Latency | None]]) -> Blocks:
+    return {block: ms for block, time in times if (ms := tail_ms(time)) is not None}
 
 
 def answer(analysis: Analysis) -> Answer | None:
@@ -104,16 +102,10 @@ def answer(analysis: Analysis) -> Answer | None:
         found,
         tail or late,
         PROSE.format(further="".join(f" {each}." for each in said)),
-        tables=[
-            tabled(
-                "Open loop: response time from the intended start",
-                COLUMNS,
-                [row for row in analysis.rows if row.workload == WORKLOAD],
-            )
-        ],
+        tables=[table(data, found)],
         figures=[
             figure
-            for figure in (spectrum(analysis, data, found), over_capacity(analysis, data))
+            for figure in (spectrum(analysis, data, found), over_capacity(analysis, data, found))
             if figure
         ],
         compared=tail.pairs if tail else (),
@@ -122,19 +114,18 @@ def answer(analysis: Analysis) -> Answer | None:
 
 def behind(data: ByRate, models: Sequence[str], rate: float) -> Headline | None:
     """The model that is furthest from a rate that it does not reach; None where all reach it."""
-    found = {
+    reached = {
         label: spread
         for label in models
         if rate in data[label] and not keeps_up(data[label][rate], rate)
         if (spread := stats.spread(t.achieved_per_s for t in data[label][rate]))
     }
-    if not found:
+    if not reached:
         return None
-    label = min(found, key=lambda label: found[label].median)
-    reached, only = found[label], few(found[label].count)
-    text = f"{says(label, 'do')} not reach {count(rate)} requests/s ({count(reached.median)}){only}"
-    ends = f"{count(reached.low)} to {count(reached.high)}: lowest and highest of "
-    ends += plural(reached.count, "block")
+    label, most = min(reached.items(), key=lambda pair: pair[1].median)
+    only, blocks = few(most.count), plural(most.count, "block")
+    text = f"{says(label, 'do')} not reach {count(rate)} requests/s ({count(most.median)}){only}"
+    ends = f"{count(most.low)} to {count(most.high)}: lowest and highest of {blocks}"
     return Headline(sentence(text), "no interval" if only else ends)
 
 
@@ -146,25 +137,40 @@ def in_the_tail(found: Measured, rate: float) -> Headline | None:
     return of_models(found, name, f"At {count(rate)} requests/s the p99 is")
 
 
-def _kept_up(row: SummaryRow, value: float | None) -> str:
-    offered, achieved = row.offered_per_s, row.achieved_per_s
-    kept = offered and achieved and achieved.median >= KEEPS_UP * offered
-    return cells.figure(value if kept else None)
+def table(data: ByRate, found: Measured) -> Table:
+    return Table(
+        "Open loop: response time from the intended start",
+        [
+            name("backend"),
+            Column("offered/s"),
+            Column("achieved/s, median [min–max]"),
+            Column("response p50 ms", drop=4),
+            Column("response p99 ms"),
+            Column("service p99 ms", drop=5),
+            Column("late starts", drop=6),
+            name("limiter"),
+        ],
+        [
+            _row(found, label, rate, rates[rate])
+            for rate in sorted({rate for rates in data.values() for rate in rates})
+            for label, rates in data.items()
+            if rate in rates
+        ],
+    )
 
 
-COLUMNS: Final[CellMakers[SummaryRow]] = (
-    (name("backend"), lambda row: row.label),
-    (Column("offered/s"), lambda row: cells.figure(row.offered_per_s)),
-    (Column("achieved/s, median [min–max]"), lambda row: cells.spread(row.achieved_per_s)),
-    (Column("response p50 ms", drop=4), lambda row: _kept_up(row, row.response_p50_ms)),
-    (Column("response p99 ms"), lambda row: _kept_up(row, row.response_p99_ms)),
-    (Column("service p99 ms", drop=5), lambda row: cells.figure(row.service_p99_ms)),
-    (
-        Column("late starts", drop=6),
-        lambda row: MISSING if row.late_starts is None else f"{row.late_starts:,}",
-    ),
-    (name("limiter"), lambda row: cells.limiter(row.limiter)),
-)
+def _row(found: Measured, label: str, rate: float, trials: Sequence[TrialRecord]) -> Row:
+    late = [trial.late_starts for trial in trials if trial.late_starts is not None]
+    response = [found.spread(label, key(part, rate)) for part in ("p50", "p99")]
+    return [
+        label,
+        cells.figure(stats.middle(trial.offered_per_s for trial in trials)),
+        cells.spread(stats.spread(trial.achieved_per_s for trial in trials)),
+        *(cells.figure(time.median if time else None) for time in response),
+        cells.figure(stats.middle(tail_ms(trial.service_time) for trial in trials)),
+        f"{sum(late):,}" if late else MISSING,
+        cells.limiter(stats.limiter_of(trials)),
+    ]
 
 
 def shown(analysis: Analysis, data: ByRate) -> list[str]:
@@ -172,17 +178,22 @@ def shown(analysis: Analysis, data: ByRate) -> list[str]:
     return [label for label in data if label in analysis.main] or list(data)
 
 
-def over_capacity(analysis: Analysis, data: ByRate) -> Figure | None:
+def over_capacity(analysis: Analysis, data: ByRate, found: Measured) -> Figure | None:
     """Response times over the share of what each backend can do at most."""
-    most = {x: found for x in shown(analysis, data) if (found := capacity(data[x]))}
-    p99 = {x: line for x in most if (line := _line(data[x], most[x], lambda t: t.p99_ms))}
+    most = {x: rate for x in shown(analysis, data) if (rate := capacity(data[x]))}
+
+    def line(label: str, part: str) -> Line:
+        spreads = ((rate, found.spread(label, key(part, rate))) for rate in data[label])
+        return [LinePoint(rate / most[label], spread) for rate, spread in spreads if spread]
+
+    p99 = {label: points for label in most if (points := line(label, "p99"))}
     if len(p99) < 2:
         return None
-    half = {label: _line(data[label], most[label], lambda t: t.p50_ms) for label in p99}
+    half = {label: line(label, "p50") for label in p99}
     x, y = Axis("offered, as a share of each one’s capacity", "shares"), Axis("", "times")
     panels = {"response time, median": half, "response time, p99": p99}
     plots = [Plot(lines, x, y, title, beyond=(1.0, "no value")) for title, lines in panels.items()]
-    each = [f"{label} {count(most[label])}" for label in p99]
+    rates = [f"{label} {count(most[label])}" for label in p99]
     return Figure(
         name=NAME,
         title="Open loop: response time over the share of capacity",
@@ -193,23 +204,9 @@ def over_capacity(analysis: Analysis, data: ByRate) -> Figure | None:
         notes=(
             "Beyond capacity there is no value: a queue grows as long as the load lasts.",
             *listed(stats.trials_of(analysis.records, WORKLOAD)),
-            f"Capacity in requests/s, where more were offered: {listing(each)}.",
+            f"Capacity in requests/s, where more were offered: {listing(rates)}.",
         ),
     )
-
-
-def _line(
-    rates: Mapping[float, Sequence[TrialRecord]], most: float, which: Callable[[Latency], float]
-) -> list[LinePoint]:
-    found = []
-    for rate, trials in rates.items():
-        if not keeps_up(trials, rate):
-            continue
-        times = [t.response_time for t in trials if t.response_time]
-        spread = stats.spread(which(time) for time in times if time.count >= ENOUGH)
-        if spread:
-            found.append(LinePoint(rate / most, spread))
-    return found
 
 
 def spectrum(analysis: Analysis, data: ByRate, found: Measured) -> Figure | None:

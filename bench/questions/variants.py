@@ -13,16 +13,16 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import STACK, Analysis
-from bench.analysis.stats import CPU_PER_1000, Comparison, Metric, Pair, Ratio, widest_point
+from bench.analysis.stats import CPU_PER_1000, Metric, Pair, Ratio, widest_point
 from bench.plan.participants import SPREADING
 from bench.questions.question import Answer, forest
 from bench.schema import Rung, TrialRecord
 from bench.show import cells
-from bench.show.figures import Bars, Figure, Unit
-from bench.show.measured import US, Measure, Measured, by_label
+from bench.show.figures import Bars, Figure
+from bench.show.measured import KIB_OR_MORE, US, Measure, Measured, by_label
 from bench.show.table import MISSING, Column, Row, Table, name, words
 from bench.store import Records
-from bench.text import KIB, count, listing, number, size_words
+from bench.text import count, listing
 from crawlers.registry import MODELS
 
 NAME: Final = "variants"
@@ -42,14 +42,10 @@ PROSE: Final = (
 )
 
 
-def _kib(value: float) -> str:
-    return size_words(value * KIB)
-
-
 PAGE, HELD = "page", "held"
 MEASURES: Final = {
     PAGE: Measure("a page", "a crawled page among all variants, processor time", US),
-    HELD: Measure("a connection", "memory of an idle connection", Unit("KiB", _kib, number)),
+    HELD: Measure("a connection", "memory of an idle connection", KIB_OR_MORE),
 }
 
 
@@ -69,14 +65,7 @@ class Variants:
     point: str  # where the processor time is from
     memory_words: str  # "memory", or "user memory" where the kernel's was not read
     connections: int | None  # held where memory is shown
-    cpu: Mapping[str, Comparison]  # with the baseline
-    memory: Mapping[str, Ratio]  # the same
-
-    @property
-    def ratios(self) -> dict[str, Mapping[str, Ratio]]:
-        """Measure -> variant -> its ratio to the baseline, as far as there is one."""
-        pages = {label: found.ratio for label, found in self.cpu.items() if found.ratio.value}
-        return {PAGE: pages, HELD: {x: ratio for x, ratio in self.memory.items() if ratio.value}}
+    ratios: Mapping[str, Mapping[str, Ratio]]  # measure -> variant -> to its baseline
 
 
 def variants(analysis: Analysis) -> Variants | None:
@@ -107,8 +96,11 @@ def variants(analysis: Analysis) -> Variants | None:
     shown = found.with_(HELD, values)
     against = [(about[label].against or "", label) for label in shown]
     kept = found.compared(HELD, [pair for pair in against if pair[0] in shown])
-    ratios = {c.label: c.ratio for c in kept}
-    return Variants(about, found, point, what, most, {c.label: c for c in compared}, ratios)
+    ratios = {
+        key: {c.label: c.ratio for c in comparisons}
+        for key, comparisons in ((PAGE, compared), (HELD, kept))
+    }
+    return Variants(about, found, point, what, most, ratios)
 
 
 def _connections(held: Sequence[TrialRecord]) -> int | None:
@@ -216,10 +208,8 @@ def _notes(analysis: Analysis, found: Variants, labels: Sequence[str]) -> Iterab
         bases[found.about[label].against or ""].append(label)
     yield "Baselines: " + "; ".join(f"{base} for {listing(x)}" for base, x in bases.items()) + "."
     if floor := analysis.floor(CPU_PER_1000).log:
-        yield (
-            f"Differences within the noise floor of {stats.floor_words(floor)} are not claimed. "
-            "Memory has no A/A pair."
-        )
+        unclaimed = f"Differences within the noise floor of {stats.floor_words(floor)}"
+        yield f"{unclaimed} are not claimed. Memory has no A/A pair."
 
 
 def _table(analysis: Analysis, found: Variants) -> Table:
@@ -253,7 +243,7 @@ def _row(found: Variants, label: str) -> Row:
         label,
         found.about[label].changes,
         cells.figure(page.median if page else None),
-        cells.judged_ratio(found.cpu[label].ratio if label in found.cpu else None),
+        cells.judged_ratio(found.ratios[PAGE].get(label)),
         cells.tenths(held.median) if held else MISSING,
-        cells.ratio(found.memory.get(label)),
+        cells.ratio(found.ratios[HELD].get(label)),
     ]

@@ -128,7 +128,7 @@ def closed_loop(analysis: Analysis) -> Table:
     return tabled(
         "Closed loop: every backend at every point",
         COLUMNS,
-        [row for row in analysis.rows if row.workload in stats.CLOSED],
+        analysis.rows,
         about=f"Ratios are to {analysis.base}, paired within blocks, with {stats.AT_LEVEL} "
         "intervals by Student. CPU is the crawler’s, per 1000 pages. ○: limited "
         f"by the server, so not the backend’s own speed.{ceiling}",

@@ -25,8 +25,7 @@ from bench.run.record import refused
 from bench.run.trial import Bench
 from bench.schema import EndRecord, TrialRecord
 from bench.sides.process import deferred
-from bench.sides.servers import Server, ServerError
-from bench.sides.tls import Tls
+from bench.sides.servers import Server, ServerError, Tls
 from bench.store import Log, Records
 from bench.terminal import Phases
 from bench.text import now

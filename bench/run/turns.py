@@ -123,10 +123,6 @@ class TakerGroup:
         with suppress(ProcessLookupError):
             os.kill(-self.pid, signal.SIGCONT)
 
-    def kill(self) -> None:
-        with suppress(ProcessLookupError):
-            os.kill(-self.pid, signal.SIGKILL)
-
     def look_for_children(self) -> None:
         """Find the child's own children, whose processor time belongs to it, and all threads."""
         self._members = [self.pid]
@@ -183,6 +179,9 @@ SETTLE_S = 0.25
 LOOK_S = 0.002
 """How often it looks meanwhile."""
 
+ENDLESS = 10**12
+"""Exchanges of a load, which stops when it is told to."""
+
 
 @dataclass(slots=True)
 class Taker:
@@ -192,11 +191,11 @@ class Taker:
     server: TakerGroup
     count: Callable[[], int]  # the exchanges completed so far
     begin: Callable[[], None]  # starts the crawl; called in the first turn
-    total: int  # exchanges of the crawl
     slots: int
-    # Called at the end of each turn, between the worker's stop and the server's, if the count
-    # comes from the server. It may raise :class:`GroupEndedError`.
-    look: Callable[[], None] | None = None
+    total: int = ENDLESS  # exchanges of the crawl
+    # Called at the end of each turn, between the worker's stop and the server's, because the count
+    # may come from the server. It may raise :class:`GroupEndedError`.
+    look: Callable[[], None] = lambda: None
     processors: Sequence[int] = ()  # the worker's, whose stolen time is read
     turn_s: float = TURN_S
     once: bool = False  # takes one turn in each round, in the middle of it
@@ -341,8 +340,7 @@ def take_turn(taker: Taker, index: int, number: int) -> TurnTaken:
             taker.lost = "the worker ended in its turn"
         stopped_at = time.monotonic()
         try:
-            if taker.look is not None:
-                taker.look()
+            taker.look()
             taker.server.stop()
         except GroupEndedError:
             taker.lost = taker.lost or "the process at the other end ended"

@@ -55,12 +55,8 @@ def user_memory(fit: MemoryFit | None) -> str:
     return f"{text} [{'–'.join(map(kib, ends))}]" if ends else text
 
 
-def percent(value: float | None) -> str:
-    return MISSING if value is None else f"{100 * value:.0f} %"
-
-
 def share(found: Spread | None) -> str:
-    return percent(found.median if found else None)
+    return f"{100 * found.median:.0f} %" if found else MISSING
 
 
 def ratio(found: Ratio | None, *, base: bool = False) -> str:

@@ -12,10 +12,7 @@ from bench.text import number
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """How values are written: in a sentence, on an axis, and in the head of a column.
-
-    Functions of a module, not lambdas: a figure may be drawn by another process.
-    """
+    """How values are written: in the head of a column, in a sentence, and on an axis."""
 
     symbol: str
     words: Callable[[float], str]

@@ -18,7 +18,17 @@ from bench.schema import TrialRecord
 from bench.show import cells
 from bench.show.figures import Panel, Unit
 from bench.show.table import Column, Table, name
-from bench.text import count, duration, duration_tick, listing, number, significant, times
+from bench.text import (
+    KIB,
+    count,
+    duration,
+    duration_tick,
+    listing,
+    number,
+    significant,
+    size_words,
+    times,
+)
 
 Value = Callable[[TrialRecord], float | None]
 """A number of one trial; None where it has none."""
@@ -49,22 +59,11 @@ def within(one: Blocks, other: Blocks, how: Callable[[float, float], float]) -> 
     return {block: how(one[block], other[block]) for block in sorted(one.keys() & other.keys())}
 
 
-def _microseconds(value: float) -> str:
-    return duration(value / 1000, 3)
-
-
-def _microsecond_ticks(value: float) -> str:
-    return duration_tick(value / 1000)
-
-
-def _kib(value: float) -> str:
-    return f"{significant(value, 2)} KiB"
-
-
-US: Final = Unit("µs", _microseconds, _microsecond_ticks)
+US: Final = Unit("µs", lambda us: duration(us / 1000, 3), lambda us: duration_tick(us / 1000))
 MS: Final = Unit("ms", duration, duration_tick)
 TIMES: Final = Unit("×", times, number)
-KIB_EACH: Final = Unit("KiB", _kib, number)
+KIB_EACH: Final = Unit("KiB", lambda kib: f"{significant(kib, 2)} KiB", number)
+KIB_OR_MORE: Final = Unit("KiB", lambda kib: size_words(kib * KIB), number)
 RATE: Final = Unit("pages/s", count, count)
 
 

@@ -21,7 +21,6 @@ from bench.errors import BenchError
 from bench.machine import cpu, procfs
 from bench.schema import Handshakes, Ledger
 from bench.sides.process import Child, ProcessError
-from bench.sides.tls import Tls
 
 START_S = 180.0
 """The server crawls a directory of HTML itself before it serves it for the first time."""
@@ -33,6 +32,24 @@ WARM_S = 0.2
 
 class ServerError(BenchError):
     """The fixture server did not start or did not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """What a server offers over TLS: version 1.3, with a key of ECDSA."""
+
+    tickets: bool = True
+
+    @property
+    def words(self) -> str:
+        """As records name it: ``TLS 1.3, ecdsa, tickets``."""
+        tickets = "tickets" if self.tickets else "no tickets"
+        return f"TLS 1.3, ecdsa, {tickets}"
+
+    @property
+    def arguments(self) -> list[str]:
+        rest = [] if self.tickets else ["--no-tickets"]
+        return ["--tls", "ecdsa", "--tls-version", "1.3", *rest]
 
 
 class Server:

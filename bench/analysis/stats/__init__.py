@@ -48,7 +48,6 @@ from bench.analysis.stats.metrics import (
     USER_PER_CONNECTION,
     Metric,
     cpu_ms_per_1000,
-    least_served,
     per_exchange,
 )
 from bench.analysis.stats.noise import (

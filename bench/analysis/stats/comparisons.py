@@ -59,37 +59,21 @@ class PairedValues:
         return None
 
 
-def star(
-    records: Records,
-    metric: Metric,
-    base: str | None = None,
-    bases: Mapping[str, str] | None = None,
-) -> list[Pair]:
-    """Every backend with the base, at every point; ``base`` defaults to the campaign's.
-
-    ``bases`` gives each label a base of its own, and leaves out labels that it does not name.
-    """
-    labels = labels_of(records)
-    against = dict.fromkeys(labels, base or records.campaign.base) if bases is None else bases
-    return [
-        (point, against[label], label)
-        for point in points_of(records, *metric.workloads)
-        for label in labels
-        if against.get(label, label) != label
-    ]
+def star(records: Records, metric: Metric, base: str | None = None) -> list[Pair]:
+    """Every backend with the base, at every point; ``base`` defaults to the campaign's."""
+    base = base or records.campaign.base
+    points, labels = points_of(records, *metric.workloads), labels_of(records)
+    return [(point, base, label) for point in points for label in labels if label != base]
 
 
 def compare_pairs(
-    records: Records,
-    pairs: Iterable[Pair],
-    metric: Metric = PAGES_PER_S,
+    records: Records, pairs: Iterable[Pair], metric: Metric = PAGES_PER_S
 ) -> list[Comparison]:
     """One comparison for each (point, base, label) with trials of both, as one family.
 
-    Differences that are not
-    significant after correcting for the size of the family become "undecided". Where the two took
-    other numbers of page faults for a page, or did other work by the server's ledger, there is no
-    verdict. (Of memory, faults are the measure.)
+    Differences that are not significant after correcting for the size of the family become
+    "undecided". Where the two took other numbers of page faults for a page, or did other work by
+    the server's ledger, there is no verdict. (Of memory, faults are the measure.)
     """
     trials = trials_of(records, *metric.workloads)
     values = PairedValues([*trials, *companions_of(records, *metric.workloads)], metric)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bench.analysis.stats.memory import kib_each
-from bench.schema import Fairness, TrialRecord
+from bench.schema import TrialRecord
 from bench.text import KIB
 
 
@@ -51,13 +51,6 @@ def per_exchange(trial: TrialRecord) -> float | None:
     """Microseconds of processor time per exchange in the counted turns; None without any."""
     turns = trial.turns
     return 1e6 * turns.cpu_s / turns.exchanges if turns and turns.exchanges else None
-
-
-def page_faults_per_page(trial: TrialRecord) -> float | None:
-    """Page faults of the client for each page; None where they were not read."""
-    if trial.page_faults is None or not trial.pages:
-        return None
-    return trial.page_faults / trial.pages
 
 
 #: Workloads that run as fast as they can, so their ratios mean something. A schedule
@@ -107,9 +100,3 @@ METRICS: Final[tuple[Metric, ...]] = (
     USER_PER_CONNECTION,
     CPU_PER_REQUEST,
 )
-
-
-def least_served(run: Fairness) -> float:
-    """Completions of the least served slot over those of the median slot."""
-    least, middle = run.completions[0], run.completions[len(run.quantiles) // 2]
-    return least / middle if middle else 0.0

@@ -15,7 +15,6 @@ from typing import Final
 
 import numpy as np
 
-from bench.analysis.stats.metrics import page_faults_per_page
 from bench.analysis.stats.records import number_param, trials_of
 from bench.schema import TrialRecord
 from bench.store import Records
@@ -56,11 +55,11 @@ def faults_of(records: Records) -> dict[Place, dict[int, Faults]]:
     """(point, label) -> block -> the page faults of its trial."""
     found: dict[Place, dict[int, Faults]] = {}
     for trial in trials_of(records):
-        if (per_page := page_faults_per_page(trial)) is not None and trial.pages:
+        if trial.page_faults is not None and trial.pages:
             slots = (number_param(trial, "slots") or 0.0) / trial.pages
             slots = 1.0 if trial.workload in OPENED_EACH else slots
             on_purpose = trial.mechanism.get("malloc") == ON_PURPOSE
-            faults = Faults(per_page, slots, on_purpose)
+            faults = Faults(trial.page_faults / trial.pages, slots, on_purpose)
             found.setdefault((trial.point, trial.label), {})[trial.block] = faults
     return found
 
@@ -123,7 +122,10 @@ def equal_work(records: Records) -> EqualWork:
             groups[trial.point][trial.label].append(trial)
     unequal: dict[tuple[str, str], str] = {}
     for point, labels in groups.items():
-        opened = {label: _median_opened(trials) for label, trials in labels.items()}
+        opened = {
+            label: float(np.median([t.ledger.connections_opened for t in trials if t.ledger]))
+            for label, trials in labels.items()
+        }
         usual = float(np.median(list(opened.values())))
         slots = max(number_param(t, "slots") or 0.0 for mine in labels.values() for t in mine)
         pages = min(t.pages or 0 for mine in labels.values() for t in mine)
@@ -143,7 +145,3 @@ def equal_work(records: Records) -> EqualWork:
                 others = f"{usual:.0f} of the others"
                 unequal[point, label] = f"opened {opened[label]:.0f} connections, {others}"
     return EqualWork(tuple(groups), unequal)
-
-
-def _median_opened(trials: list[TrialRecord]) -> float:
-    return float(np.median([t.ledger.connections_opened for t in trials if t.ledger]))

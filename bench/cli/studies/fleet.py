@@ -30,7 +30,7 @@ from bench.fleet.records import STUDY, FleetTrial
 from bench.machine.doctor import CheckResult, show
 from bench.plan import backends
 from bench.run.preflight import THREADED
-from bench.sides.tls import Tls
+from bench.sides.servers import Tls
 from bench.study import runner
 from bench.study.record import StudyError
 from bench.study.runner import Program
@@ -83,8 +83,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 def planned(arguments: argparse.Namespace, fleet: Fleet) -> list[FleetPlan]:
     """A plan of each trial."""
     hosts = list(fleet.each("limits").values())
-    known = backends.look_up(arguments.backends)
-    backends.choose(known, arguments.backends)
+    known = backends.choose(arguments.backends)
     for backend in known:
         if arguments.tls and backend.no_https:
             raise StudyError(f"{backend.name} has no HTTPS: {backend.no_https}")

@@ -83,7 +83,7 @@ def test_what_the_report_says_too_is_the_same_number(reference: Analysis, costs:
         assert extra.tls == (max(added.median, 0.0) if added else None)
     found = variants.variants(reference)
     assert found is not None
-    for label in found.cpu:
+    for label in found.ratios[variants.PAGE]:
         assert costs.of(label).page == pytest.approx(found.measured.median(label, variants.PAGE))
     for label, fit in reference.memory.items():
         held = costs.of(label).plain

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ from bench import launch, store
 from bench.__main__ import main
 from bench.cli import options
 from bench.launch import ROOT
-from bench.run.trial import Trial
+from bench.run.trial import block_seed
 from tests.bench.cli.test_cli import save
 from tests.bench.synthetic import campaign
 from tests.programs import python
@@ -121,9 +120,7 @@ def test_numbers_are_read() -> None:
 @pytest.mark.parametrize("text", ["9" * 15, "-" + "9" * 15])
 def test_the_seeds_of_a_campaign_fit_into_its_records(text: str) -> None:
     """With a seed of 19 digits, the schedule's had 22, and no report could read the records."""
-    bench = SimpleNamespace(seed=options.seed(text))
-    state = SimpleNamespace(bench=bench, turn=SimpleNamespace(block=options.MAX_BLOCKS))
-    largest = Trial.schedule_seed.fget(state)  # type: ignore[attr-defined]
+    largest = block_seed(options.seed(text), options.MAX_BLOCKS)
     assert len(str(abs(largest))) <= store.MOST_DIGITS
     for more in ("1", "11111"):
         with pytest.raises(Exception, match="at most 15 digits"):

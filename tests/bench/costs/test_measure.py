@@ -151,7 +151,7 @@ def test_a_backend_that_cannot_be_loaded_is_a_failure_with_a_reason(lane: Lane) 
 
 def test_what_is_counted_of_whom(monkeypatch: pytest.MonkeyPatch) -> None:
     gone = replace(OURS["trio"], missing="no trio")
-    monkeypatch.setattr(backends, "look_up", lambda _: [OURS["callbacks"], OURS["httpx"], gone])
+    monkeypatch.setattr(backends, "look_up", lambda *_: [OURS["callbacks"], OURS["httpx"], gone])
     calls, none = Instrument("calls", "strace"), Instrument("heap", "", missing="no valgrind")
     crawled: dict[str, Sequence[str]] = {}
 

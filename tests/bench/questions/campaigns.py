@@ -18,9 +18,8 @@ from bench.analysis.loops import SlotSchedule, responses
 from bench.arrivals import WORK_EVERY
 from bench.conditions.ways import ENCRYPTED, HANDSHAKE, NEW, PLAIN, TICKETS
 from bench.histograms import encode_latency
-from bench.plan.participants import PINNED, Participants
+from bench.plan.participants import PINNED
 from bench.plan.workloads import SWITCHING
-from bench.plan.workloads import cancel as cancel_point
 from bench.questions import (
     accept,
     cancel,
@@ -48,14 +47,14 @@ from bench.schema import (
     Windows,
     Work,
 )
-from bench.sides.tls import Tls
+from bench.sides.servers import Tls
 from bench.text import KIB
 from crawlers.heap import KEEPS, ON_PURPOSE
 from tests.bench import synthetic
 from tests.bench.altered import altered, replaced, where
 from tests.bench.costed import US, costed, trials
 from tests.bench.sure import sure
-from tests.bench.synthetic import MODELS, _Maker, campaign, extended, rungs
+from tests.bench.synthetic import MODELS, campaign, extended, rungs
 from tests.bench.turned import control, in_turns
 
 BACKENDS = (*MODELS, "uvloop", "aiohttp")
@@ -104,37 +103,34 @@ ADDED = {
     "trio": OverTls(0.2, 40.0, 2300.0),
     "aiohttp": OverTls(276.0, 35.0, 1700.0, resumes=True),
 }
-COUNTS = (100, 300, 1000, 10_000)
 
 
 def encrypted(*, backends: Sequence[str] = MODELS, blocks: int = 3, **options: Any) -> Lines:
     """A campaign that also held connections over TLS, and fetched pages."""
-    make = _Maker(9, 0.01, effects=True, samples=20)
-    found: Lines = []
-    for block in range(blocks):
-        for place, name in enumerate(backends):
-            found += [_held_over_tls(make, block, place, name, count) for count in COUNTS]
-        found += [_control_over_tls(make, block, count) for count in COUNTS]
-    found += map(_shaken, trials(tls_pages.COLUMNS, _tls_us, backends, blocks))
-    points = [f"tls-c10k-{count}" for count in COUNTS]
+
+    def also(trial: TrialRecord) -> Iterator[TrialRecord]:
+        yield trial
+        if trial.workload == "c10k" and trial.label in ADDED:
+            memory, size = sure(trial.memory), trial.point.rpartition("-")[2]
+            before, held = (sure(x.user_bytes) for x in (memory.before, memory.held))
+            openssl, library = (
+                int(kib * KIB * memory.connections)
+                for kib in (OPENSSL_KIB, ADDED[trial.label].library_kib)
+            )
+            own = {"memory__held__user_bytes": held + openssl + library}
+            yield at(trial, "tls-c10k", size, params__tls=Tls().words, **own)
+            if trial.label == "callbacks":
+                alone = {"memory__held__user_bytes": before + openssl}
+                yield at(trial, "tls-c10k", size, **named_control("bare_tls"), **alone)
+
     made: dict[str, Any] = {"workloads": ("throughput", "c10k"), "samples": 20} | options
-    lines = campaign(backends=backends, blocks=blocks, **made)
-    return extended(lines, [*points, "tls-fetch-100"], found)
+    fetched = map(_shaken, trials(tls_pages.COLUMNS, _tls_us, backends, blocks))
+    lines = replaced(campaign(backends=backends, blocks=blocks, **made), also)
+    return extended(lines, ["tls-fetch-100"], fetched)
 
 
-def _held_over_tls(make: _Maker, block: int, place: int, name: str, count: int) -> TrialRecord:
-    trial = make.held(block, place, name, count)
-    more = int((OPENSSL_KIB + ADDED[name].library_kib) * KIB * count)
-    own = sure(sure(trial.memory).held.user_bytes) + more
-    params = {"params__tls": Tls().words}
-    return at(trial, "tls-c10k", str(count), **params, memory__held__user_bytes=own)
-
-
-def _control_over_tls(make: _Maker, block: int, count: int) -> TrialRecord:
-    trial = make.held(block, 0, "callbacks", count)
-    own = (sure(trial.memory).before.user_bytes or 0) + int(OPENSSL_KIB * KIB * count)
-    who = {"kind": "control", "backend": "bare_tls", "label": "bare_tls", "family": "control"}
-    return at(trial, "tls-c10k", str(count), **who, memory__held__user_bytes=own)
+def named_control(name: str) -> dict[str, str]:
+    return {"kind": "control", "backend": name, "label": name, "family": "control"}
 
 
 def _tls_us(name: str, key: str) -> float:
@@ -164,18 +160,12 @@ def held() -> Lines:
     return kept(usual(encrypted), lambda trial: trial.memory)
 
 
-def with_part(part: str, kib: int | None, **more: Any) -> Lines:
-    """With another value for a part of the memory of threads, by connection."""
-    values: dict[str, Any] = {f"memory__{name}": value for name, value in more.items()}
-    values[f"memory__held__{part}"] = lambda t: kib and kib * KIB * t.memory.connections
-    return where(held(), lambda t: t.label == "threads", **values)
-
-
 def for_users(lines: Sequence[AnyRecord]) -> Lines:
     """The records as a user has them, who cannot read slabinfo."""
     unread = ("kernel_socket_bytes", "kernel_other_bytes")
-    lacks = dict.fromkeys((f"memory__held__{part}" for part in unread), None)
-    return where(lines, lambda trial: trial.memory, **lacks)
+    lacks: dict[str, Any] = dict.fromkeys(f"memory__held__{part}" for part in unread)
+    why = dict.fromkeys(unread, "needs root")
+    return where(lines, lambda trial: trial.memory, **lacks, memory__reasons=why)
 
 
 def of_nothing(lines: Lines) -> Lines:
@@ -189,14 +179,11 @@ def of_nothing(lines: Lines) -> Lines:
 MEMORY: Cases = {
     # "From at least 1 block" was four readings, and nobody knew.
     "one block": lambda: kept(held(), lambda t: t.block == 0),
-    "more blocks at 100 connections": lambda: kept(
-        held(), lambda t: t.block == 0 or t.point.endswith("-100")
-    ),
-    "send buffers of threads are calculated": lambda: with_part(
-        "send_buffer_bytes", 32, sources={"send_buffer_bytes": "calculated: threads × 32 KiB"}
-    ),
-    "a part that was not read makes no total": lambda: with_part(
-        "kernel_socket_bytes", None, reasons={"kernel_socket_bytes": "needs root"}
+    "send buffers of threads are calculated": lambda: where(
+        held(),
+        lambda t: t.label == "threads",
+        memory__held__send_buffer_bytes=lambda t: 32 * KIB * t.memory.connections,
+        memory__sources={"send_buffer_bytes": "calculated: threads × 32 KiB"},
     ),
     "a user sees user memory everywhere": lambda: for_users(held()),
     "no ratio to callbacks, which take nothing": lambda: of_nothing(held()),
@@ -210,7 +197,6 @@ MEMORY: Cases = {
     "without plain connections or control": lambda: kept(
         held(), lambda t: t.workload == "tls-c10k" and t.kind == "trial"
     ),
-    "no TLS": lambda: kept(held(), lambda t: t.workload == "c10k"),
     "intervals of models overlap": lambda: usual(
         campaign, workloads=("c10k",), effects=False, noise=1.0, samples=20
     ),
@@ -309,14 +295,11 @@ def shared_with_the_server() -> Lines:
 
 
 PAGE: Cases = {
-    "threads are a whole stack": lambda: usual(split, stack="threads"),
     # A rest below 0 was drawn as 0, so a bar of 23.6 µs stood for 21.2 that were measured.
     "the model of callbacks cannot be separated": with_slow_sockets,
     # Its title named threads, which it does not draw.
     "the server of threads slept": shared_with_the_server,
     "aiohttp is a whole stack": lambda: usual(split, base="callbacks", stack="aiohttp"),
-    "three blocks": lambda: usual(split, base="callbacks", blocks=3),
-    "no controls": lambda: kept(usual(split), lambda t: t.kind != "control"),
     "no control counts": lambda: where(
         usual(split), lambda t: t.kind == "control", status="void", reason="wrong digest"
     ),
@@ -423,7 +406,6 @@ def slow_threads(slow: float = 0.4, blocks: int = 6) -> Lines:
 WAITING: Cases = {
     # At 100 slots alone "no model differs" hid what 1,000 slots show.
     "threads are slow at 1,000 slots": slow_threads,
-    "no model differs": lambda: slow_threads(slow=1.0),
     "two blocks": lambda: slow_threads(blocks=2),
     "throughput alone": lambda: campaign(blocks=2, samples=20, workloads=("throughput",)),
 }
@@ -479,7 +461,6 @@ CROSSOVER: Cases = {
     ),
     "slower from the fewest slots": lambda: crossed({(100, 0): {DEFAULT: 5_000.0}}),
     "nothing crosses": lambda: crossed({(1000, 100): {DEFAULT: 10_000.0}}),
-    "three blocks": lambda: crossed(blocks=3),
     "no crawl of ten thousand ends": lambda: ended(0),
     "one crawl of ten thousand ends": lambda: ended(1),
     # Half of the chart's panels were empty.
@@ -548,7 +529,6 @@ def without_a_lock() -> Lines:
 
 PROCESSORS: Cases = {
     "processes gain nothing": lambda: usual(widened, shared=14_000.0),
-    "processes gain less than half": lambda: usual(widened, shared=26_000.0),
     "eight processors": lambda: usual(widened, apart=9e4, shared=8e4, places=EIGHT),
     "threads without a lock": without_a_lock,
     "the server was the limit": lambda: where(
@@ -581,7 +561,6 @@ def also_over_tls() -> Lines:
 
 
 VARIANTS: Cases = {
-    "two blocks": lambda: varied(blocks=2),
     # In a full campaign only some hold ten thousand; bars at two numbers do not compare.
     "most hold at most 5,000 connections": lambda: kept(
         varied(), lambda t: t.point != "c10k-10000" or t.label in MODELS[:2]
@@ -591,7 +570,6 @@ VARIANTS: Cases = {
         varied(), lambda t: t.label != "callbacks"
     ),
     "no ladder": lambda: varied(ladder=()),
-    "no trials": lambda: kept(varied(), lambda t: False),
 }
 
 
@@ -609,8 +587,6 @@ scheduled = partial(campaign, workloads=("openloop",))
 OPEN_LOOP: Cases = {
     "all keep up": lambda: usual(scheduled, rates=(1000, 2000)),
     "all keep up, in four blocks": lambda: usual(scheduled, rates=(1000, 2000), blocks=4),
-    "all keep up, in one block": lambda: usual(scheduled, rates=(1000, 2000), blocks=1),
-    "one block": lambda: usual(scheduled, blocks=1),
     "too few samples for a p99": lambda: usual(scheduled, samples=500, rates=(1000, 2000)),
     "no response times": lambda: where(usual(scheduled), bool, response_time=None),
 }
@@ -637,25 +613,21 @@ def worked(
     Loops are a queue with one server, exactly that is late by its timers; others let pages
     wait for a tenth of the queue, or less.
     """
-    models = [name for name in backends if name in MODELS]
-    make = _Maker(11, 0.01, effects=True, samples=20)
-    found = [
-        _worked(make, block, place, name, work_ms)
-        for block in range(blocks)
-        for place, name in enumerate(backends)
-        for work_ms in works
-    ]
-    points = [f"mixed-{work_ms}" for work_ms in works]
+
+    def also(trial: TrialRecord) -> Iterator[TrialRecord]:
+        yield trial
+        if trial.point == "throughput-100" and trial.label == trial.backend:
+            yield from (_worked(trial, work_ms) for work_ms in works)
+
     made: dict[str, Any] = {"workloads": ("throughput",), "samples": 20} | options
-    lines = campaign(backends=models, blocks=blocks, **made)
-    return extended(lines, points, found, backends=list(backends))
+    return replaced(campaign(backends=backends, blocks=blocks, **made), also)
 
 
-def _worked(make: _Maker, block: int, place: int, name: str, work_ms: int) -> TrialRecord:
+def _worked(trial: TrialRecord, work_ms: int) -> TrialRecord:
     rate, count = WORKS[work_ms]
-    chosen = arrivals.chosen(count, WORK_EVERY, block)
-    due = arrivals.poisson(rate, block, count)
-    share = SHARES.get(name, 1.0)
+    chosen = arrivals.chosen(count, WORK_EVERY, trial.block)
+    due = arrivals.poisson(rate, trial.block, count)
+    share = SHARES.get(trial.label, 1.0)
     alone = {} if share == 1 else {"step_s": 0.0, "slack_s": 0.0}
     waits = responses(SlotSchedule(due, chosen), PAGE_S, work_ms / 1000, **alone)
     took = [share * time for time in waits]
@@ -663,12 +635,9 @@ def _worked(make: _Maker, block: int, place: int, name: str, work_ms: int) -> Tr
     mine = np.array([took[number] + work_ms / 1000 for number in sorted(chosen)])
     used = count * PAGE_S + len(chosen) * work_ms / 1000
     return at(
-        make.open_loop(block, place, "callbacks", rate),
+        trial,
         "mixed",
         str(work_ms),
-        label=name,
-        backend=name,
-        family="async" if name.startswith("async") else name,
         params={"slots": SLOTS, "rate": rate, "urls": count, "work_ms": float(work_ms)},
         pages=count,
         cpu=Cpu(client_user_s=used, client_system_s=0, server_user_s=0.1, server_system_s=0.1),
@@ -676,7 +645,7 @@ def _worked(make: _Maker, block: int, place: int, name: str, work_ms: int) -> Tr
         response_time=encode_latency(np.array(took)),
         work=Work(
             every=WORK_EVERY,
-            seed=block,
+            seed=trial.block,
             work_ms=work_ms,
             round_us=50.0,
             round_after_us=50.0,
@@ -725,34 +694,30 @@ def interrupted(
     *,
     backends: Sequence[str] = MODELS,
     blocks: int = 3,
-    sizes: Sequence[int] = SIZES,
     **options: Any,
 ) -> Lines:
     """A campaign that also interrupted crawls."""
-    make = _Maker(9, 0.01, effects=True, samples=20)
-    found = [
-        _interrupted(make, block, place, name, size)
-        for block in range(blocks)
-        for size in sizes
-        for place, name in enumerate([*backends, cancel.CONTROL])
-    ]
+
+    def also(trial: TrialRecord) -> Iterator[TrialRecord]:
+        yield trial
+        if trial.point == "throughput-100" and trial.label == trial.backend:
+            for size in SIZES:
+                yield _interrupted(trial, size)
+                if trial.label == "callbacks":
+                    yield _interrupted(altered(trial, **named_control(cancel.CONTROL)), size)
+
     made: dict[str, Any] = {"workloads": ("throughput",), "samples": 20} | options
-    lines = campaign(backends=backends, blocks=blocks, **made)
-    return extended(lines, [cancel_point(size, Participants(1)).id for size in sizes], found)
+    return replaced(campaign(backends=backends, blocks=blocks, **made), also)
 
 
-def _interrupted(make: _Maker, block: int, place: int, name: str, size: int) -> TrialRecord:
-    cpu_s = EACH_US.get(name, OTHERS_US) * size / 1e6 * (1 + 0.1 * block)
+def _interrupted(trial: TrialRecord, size: int) -> TrialRecord:
+    cpu_s = EACH_US.get(trial.label, OTHERS_US) * size / 1e6 * (1 + 0.1 * trial.block)
     work_s = SERVER_US * size / 1e6
-    own = {"kind": "control", "family": "control"} if name == cancel.CONTROL else {}
-    unmeasured = dict.fromkeys(("memory", "pages_per_s", "limiter", "service_time"))
     return at(
-        make.held(block, place, "callbacks" if own else name, size),
+        trial,
         "cancel",
         str(size),
-        **{**unmeasured, **own},
-        backend=name,
-        label=name,
+        **dict.fromkeys(("pages_per_s", "limiter", "service_time")),
         pages=0,
         statuses={},
         errors={"cancelled": size},
@@ -915,6 +880,7 @@ def read_slowly(**options: Any) -> Lines:
 
 # --- every question ----------------------------------------------------------------------
 
+COSTED: Final = {question.NAME: question.COLUMNS for question in (churn, headers, serve, accept)}
 MEASURED: dict[str, Callable[..., Lines]] = {
     "glance": campaign,
     "page": split,
@@ -924,8 +890,6 @@ MEASURED: dict[str, Callable[..., Lines]] = {
     "crossover": crossed,
     "handovers": switching,
     "against": partial(campaign, workloads=("throughput", "c10k")),
-    "churn": partial(costed, churn.COLUMNS),
-    "headers": partial(costed, headers.COLUMNS),
     "tls_pages": encrypted,
     "open_loop": scheduled,
     "mixed": worked,
@@ -937,8 +901,7 @@ MEASURED: dict[str, Callable[..., Lines]] = {
     "interpreters": across,
     "trust": partial(campaign, workloads=("throughput",)),
     "equal": flipped,
-    "serve": partial(costed, serve.COLUMNS),
-    "accept": partial(costed, accept.COLUMNS),
+    **{name: partial(costed, columns) for name, columns in COSTED.items()},
     "hold": holding,
     "mixed_server": beside_work,
     "slow_readers": read_slowly,

@@ -19,8 +19,8 @@ def test_variants_and_the_table_agree() -> None:
     analysis = analysed(varied(base="callbacks"))
     found = sure(variants.variants(analysis))
     table = {(c.point, c.label): c.ratio for c in analysis.compare(stats.CPU_PER_1000)}
-    (same,) = (c for c in found.cpu.values() if c.base == "callbacks")
-    assert same.ratio == table[found.point, same.label]
+    (same,) = (label for label, rung in found.about.items() if rung.against == "callbacks")
+    assert found.ratios[variants.PAGE][same] == table[found.point, same]
 
 
 def drawn(ladder: Sequence[Rung]) -> dict[str, set[str]]:

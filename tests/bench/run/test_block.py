@@ -20,10 +20,9 @@ import pytest
 from bench.arrivals import WORK_EVERY
 from bench.conditions.condition import ASLEEP
 from bench.conditions.held import HELD, Filling
-from bench.conditions.opening import Opening
 from bench.conditions.processors import ALL, EVERYWHERE, Spreading
 from bench.conditions.recorders import NULL
-from bench.conditions.schedule import Scheduled
+from bench.conditions.schedule import Opening, Scheduled
 from bench.conditions.work import WithWork
 from bench.plan import plan, workloads
 from bench.plan.labels import Label
@@ -50,8 +49,7 @@ from bench.run.trial import Bench, Trial
 from bench.run.turns import TurnTaken
 from bench.schema import Shares, TrialRecord, TurnsRecord
 from bench.sides import working
-from bench.sides.servers import Server, ServerError
-from bench.sides.tls import Tls
+from bench.sides.servers import Server, ServerError, Tls
 from bench.text import KIB
 from crawlers.catalogue import OURS
 from crawlers.registry import MODELS
@@ -320,7 +318,7 @@ def test_a_crawl_that_ended_in_its_turn_counts_up_to_the_same_place(
 ) -> None:
     """On a busy machine a turn is long enough for a fast crawl's worker to finish and end."""
     ended, slow = mock.MagicMock(), mock.MagicMock()
-    ended.broke_off, slow.broke_off, ended.trial.point = broke_off, False, TURNED
+    ended.broke_off, slow.broke_off, ended.point = broke_off, False, TURNED
     taken = [
         TurnTaken(place, number, 0.0, 0.01, 0.01, 0.0, 100, None, counted=True, reached=reached)
         for place, shares in enumerate([(0.4, 0.9), (0.3, 0.5)])
@@ -359,15 +357,15 @@ def test_a_page_is_measured_in_all_modes_in_one_block(bench: Bench, point: Point
 def test_the_authorities_of_both_servers_are_in_one_file(bench: Bench) -> None:
     """So the context that the warm-up has made serves the trial."""
     point = tls_c10k(2, ONE)
-    trial = Trial(bench, point, Turn(0, point.id, 0, Label("callbacks")), 7)
+    trial = Crawling(bench, point, Turn(0, point.id, 0, Label("callbacks")), 7)
     with ExitStack() as stack:
-        sides = Crawling(trial, stack)
-        sides.ready()
-        sides.tell()
-        told = sure(sides.command)
+        running.start(stack, trial, None)
+        trial.ready()
+        trial.tell()
+        told = sure(trial.command)
         assert Path(told.cafile or "").read_text().count("BEGIN CERTIFICATE") == 2
         assert told.warmup_prefix == bench.warmups[Tls()].prefix
-        sides.worker.process.kill()
+        trial.worker.process.kill()
 
 
 # --- servers under test ------------------------------------------------------------------
@@ -571,7 +569,7 @@ def planned(shared: Bench, where: Point, label: str) -> Trial:
     turn = Turn(0, where.id, 0, Label.parse(label))
     backend = replace(OURS[turn.label.name], name=turn.label.backend)
     bench = replace(shared, backends={turn.label.backend: backend}, free_threaded=["3.14.0t"])
-    return Trial(bench, where, turn, 0)
+    return Crawling(bench, where, turn, 0)
 
 
 @TWO
