@@ -395,18 +395,18 @@ def profile(name: str, only: Sequence[str] | None = None) -> Profile:
                 f"workloads: {', '.join(there)}"
             )
         taken.setdefault(first, []).append(word)
-    used = [found for part, found in parts.items() if part in taken or not only]
+    used = [source for part, source in parts.items() if part in taken or not only]
     by_id = {
         point.id: point
-        for found in reversed(used)
-        for point in found.points
-        if not only or known_as(point) & {*taken[found.name]}
+        for source in reversed(used)
+        for point in source.points
+        if not only or known_as(point) & {*taken[source.name]}
     }
-    usual = [found.backends for found in used]
-    times = [found.budget_s for found in used]
+    usual = [source.backends for source in used]
+    times = [source.budget_s for source in used]
     return replace(
         used[0],
-        name=JOINED.join(found.name for found in used),
+        name=JOINED.join(source.name for source in used),
         points=tuple(by_id.values()),
         backends=None if None in usual else tuple(dict.fromkeys(n for u in usual for n in u or ())),
         budget_s=None if None in times else max(time_s or 0.0 for time_s in times),

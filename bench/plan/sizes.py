@@ -107,24 +107,25 @@ def round_s(point: Point, label: Label) -> float:
 
 def weight(point: Point, label: Label) -> float:
     """How long a page of this point takes with this label, in multiples of ``callbacks``."""
-    mine = WEIGHTS.get(label.name, OTHER)
-    few = mine.few if point.slots <= FEW_SLOTS else 1.0
-    listed = mine.listed * few
+    row = WEIGHTS.get(label.name, OTHER)
+    few = row.few if point.slots <= FEW_SLOTS else 1.0
+    listed = row.listed * few
     under = point.under(label)
+    opens = any(not condition.keep_alive and condition.tls is None for condition in under)
     if point.tls is not None:
         return 1 + HELD_OVER_TLS * (listed - 1)
     if point.urls is None:
-        found = mine.crawled * few if mine.crawled else 1 + DILUTED * (listed - 1)
-    elif mine.opened and any(not one.keep_alive and one.tls is None for one in under):
-        found = mine.opened
+        page = row.crawled * few if row.crawled else 1 + DILUTED * (listed - 1)
+    elif row.opened and opens:
+        page = row.opened
     else:
-        found = listed + sum(one.adds[0] + one.adds[1] * listed for one in under)
+        page = listed + sum(condition.adds[0] + condition.adds[1] * listed for condition in under)
     if point.slots >= MANY_SLOTS:
-        found *= mine.many if point.urls else mine.many_crawled
+        page *= row.many if point.urls else row.many_crawled
     if point.slots == 1:
-        found *= mine.alone
-    asleep = any(one.kind == "companion" for one in under)
-    return found * (ASLEEP.get(point.slots, AWAKENED) if asleep else 1.0)
+        page *= row.alone
+    asleep = any(condition.kind == "companion" for condition in under)
+    return page * (ASLEEP.get(point.slots, AWAKENED) if asleep else 1.0)
 
 
 def sized(point: Point, label: Label) -> Point:
@@ -139,6 +140,6 @@ def sized(point: Point, label: Label) -> Point:
     aside = rounds * point.slots if once(point, label) else 0.0
     pages = max(edges + round(counted + aside), PAGES_PER_SLOT * point.slots)
     site = f"{kind}:{pages}:{rest}"
-    for one in point.under(label):
-        site = one.site(site)
+    for condition in point.under(label):
+        site = condition.site(site)
     return replace(point, site=site)

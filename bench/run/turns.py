@@ -92,8 +92,8 @@ class TakerGroup:
         try:
             os.kill(-self.pid, signal.SIGSTOP)
             # WNOWAIT, so that the process that started the child can still collect its exit.
-            found = os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
-            if found is None or found.si_code not in (os.CLD_STOPPED, os.CLD_TRAPPED):
+            ended = os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+            if ended is None or ended.si_code not in (os.CLD_STOPPED, os.CLD_TRAPPED):
                 raise GroupEndedError
             os.waitid(os.P_PID, self.pid, os.WSTOPPED)
         except (ProcessLookupError, ChildProcessError):
@@ -138,15 +138,15 @@ class TakerGroup:
 
         Counts the threads on the way.
         """
-        found: list[str] = []
+        files: list[str] = []
         for pid in self._members:
             try:
                 tasks = os.listdir(f"/proc/{pid}/task")
             except OSError:
                 return None
-            found += [f"/proc/{pid}/task/{task}/schedstat" for task in tasks]
-        self.threads = len(found)
-        return None if self.many else found
+            files += [f"/proc/{pid}/task/{task}/schedstat" for task in tasks]
+        self.threads = len(files)
+        return None if self.many else files
 
     def wait_s(self) -> float | None:
         """Seconds that the group's threads could have run so far and had no processor.
