@@ -6,7 +6,7 @@ are sized for two processors; a slower machine gets fewer blocks, see
 :mod:`bench.plan.budget`. Pages are chosen so that
 ``callbacks`` works for about 0.3 s in each block of a point in turns of the full profile, which is
 thirty turns; every other label gets a site on which it works for as long
-(:mod:`bench.plan.sizes`). Whole trials of a model backend take half a second to two seconds.
+(:mod:`bench.plan.budget`). Whole trials of a model backend take half a second to two seconds.
 Blocks and pages come from the scatter of the A/A pairs in a reference campaign
 (docs/notebook/method-studies.md, "How many blocks, and how long").
 """

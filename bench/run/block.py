@@ -25,8 +25,8 @@ import numpy.typing as npt
 from bench.controls import CONTROLS
 from bench.histograms import FloatArray
 from bench.machine import cpu, host, kernel
+from bench.plan.budget import once, sized, turn_s
 from bench.plan.plan import Turn
-from bench.plan.sizes import once, sized, turn_s
 from bench.plan.workloads import Point
 from bench.run import record
 from bench.run.crawling import Crawling
