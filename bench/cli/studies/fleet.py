@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 
 def planned(arguments: argparse.Namespace, fleet: Fleet) -> list[FleetPlan]:
     """A plan of each trial."""
-    hosts = list(fleet.each("limits").values())
+    hosts = list(fleet.call("limits").values())
     known = backends.choose(arguments.backends)
     for backend in known:
         if arguments.tls and backend.no_https:
@@ -102,7 +102,7 @@ def planned(arguments: argparse.Namespace, fleet: Fleet) -> list[FleetPlan]:
 
 
 def program(fleet: Fleet, plan: FleetPlan) -> Program[FleetTrial]:
-    refusal = plan.refusal(fleet.each("examine", plan))
+    refusal = plan.refusal(fleet.call("examine", plan))
     return Program(f"{plan.label} {plan.connections}", lambda _: hold.measure(fleet, plan), refusal)
 
 
@@ -117,7 +117,7 @@ def show_plan(fleet: Fleet, plan: FleetPlan, console: Console) -> dict[str, list
             f"{plan.ramp_per_s:,.0f}/s, so the last one is due after {plan.ramp_s:.0f} s",
         )
     )
-    examined = fleet.each("examine", plan)
+    examined = fleet.call("examine", plan)
     for host, results in examined.items():
         if len(examined) > 1:
             console.print(f"{host}:")
