@@ -99,16 +99,16 @@ def rebased(campaign: CampaignRecord, base: str) -> CampaignRecord:
 
 def as_server(name: str) -> Backend:
     """A server under test, described like a backend."""
-    one = SERVERS[name]
+    server = SERVERS[name]
     return Backend(
         name=name,
-        family=one.family,
+        family=server.family,
         rung=-1,
-        summary=one.summary,
-        changes=one.changes,
-        extra=one.extra,
-        no_https=None if one.tls else "as a server it speaks none",
-        several_threads=one.several_threads,
+        summary=server.summary,
+        changes=server.changes,
+        extra=server.extra,
+        no_https=None if server.tls else "as a server it speaks none",
+        several_threads=server.several_threads,
     )
 
 

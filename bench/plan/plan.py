@@ -128,7 +128,7 @@ def labels_of(
     most = max((n for label, n in chosen.items() if label.name in sharing), default=0)
     if not point.polls:
         most = 0
-    found = dict(chosen)
+    taking_part = dict(chosen)
     for condition in point.varied:
         only = condition.only
         having = [label for label in chosen if only is None or label.name in only]
@@ -137,11 +137,11 @@ def labels_of(
             having = [first[name] for name in only or first if name in first]
         limit = most if condition.kind == "companion" else rule.blocks
         if limit:
-            found |= {
+            taking_part |= {
                 replace(label, condition=condition.name): min(chosen[label], limit)
                 for label in having
             }
-    return found
+    return taking_part
 
 
 def sharing(known: Iterable[Backend]) -> set[str]:

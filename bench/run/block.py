@@ -25,8 +25,8 @@ import numpy.typing as npt
 from bench.controls import CONTROLS
 from bench.histograms import FloatArray
 from bench.machine import cpu, host, kernel
+from bench.plan.budget import once, sized, turn_s
 from bench.plan.plan import Turn
-from bench.plan.sizes import once, sized, turn_s
 from bench.plan.workloads import Point
 from bench.run import record
 from bench.run.crawling import Crawling
@@ -242,8 +242,8 @@ def turn_of(turns: list[TurnTaken], at: FloatArray) -> npt.NDArray[np.int64]:
     began = np.array([turn.began for turn in turns])
     ended = began + np.array([turn.wall_s for turn in turns])
     index = np.searchsorted(began, at, side="right") - 1
-    found = np.where((index >= 0) & (at <= ended[index]), index, -1)
-    return found.astype(np.int64)
+    inside = np.where((index >= 0) & (at <= ended[index]), index, -1)
+    return inside.astype(np.int64)
 
 
 def too_few(point: str, block: int, rounds: int) -> str | None:

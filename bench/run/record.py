@@ -53,10 +53,10 @@ AS_SEEN: Final = ("pages", "bytes", "redirects", "statuses", "errors", "digest")
 def identity(point: Point, turn: Turn, backend: Backend, number: int) -> dict[str, Any]:
     """What a record says of a trial before it has run."""
     label = turn.label
-    own = next((one for one in point.varied if one.name == label.condition), None)
+    own = next((condition for condition in point.varied if condition.name == label.condition), None)
     params: Params = point.params | {"recorder": "times"}
-    for one in point.under(label):
-        params |= one.own
+    for condition in point.under(label):
+        params |= condition.own
     if own is not None and label.recorded == label.backend:
         params["condition"] = own.name
     control = backend.family == controls.FAMILY

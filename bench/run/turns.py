@@ -43,7 +43,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.machine import cpu, host
-from bench.plan.sizes import LONG_TURN_SLOTS, TURN_S
+from bench.plan.budget import LONG_TURN_SLOTS, TURN_S
 from bench.sides.process import interruptible
 
 # --- a process group ---------------------------------------------------------------------
@@ -92,8 +92,8 @@ class TakerGroup:
         try:
             os.kill(-self.pid, signal.SIGSTOP)
             # WNOWAIT, so that the process that started the child can still collect its exit.
-            found = os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
-            if found is None or found.si_code not in (os.CLD_STOPPED, os.CLD_TRAPPED):
+            ended = os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+            if ended is None or ended.si_code not in (os.CLD_STOPPED, os.CLD_TRAPPED):
                 raise GroupEndedError
             os.waitid(os.P_PID, self.pid, os.WSTOPPED)
         except (ProcessLookupError, ChildProcessError):
@@ -138,15 +138,15 @@ class TakerGroup:
 
         Counts the threads on the way.
         """
-        found: list[str] = []
+        files: list[str] = []
         for pid in self._members:
             try:
                 tasks = os.listdir(f"/proc/{pid}/task")
             except OSError:
                 return None
-            found += [f"/proc/{pid}/task/{task}/schedstat" for task in tasks]
-        self.threads = len(found)
-        return None if self.many else found
+            files += [f"/proc/{pid}/task/{task}/schedstat" for task in tasks]
+        self.threads = len(files)
+        return None if self.many else files
 
     def wait_s(self) -> float | None:
         """Seconds that the group's threads could have run so far and had no processor.
@@ -398,7 +398,7 @@ def level(turns: list[TurnTaken], among: Collection[int]) -> tuple[list[TurnTake
 
     The first fifth of a tree is its inner pages, whose links are new. They cost half as much
     again as the leaves. One label's site is too large if its weight is wrong
-    (:mod:`bench.plan.sizes`). Then its turns hold more of the first pages than another's, and a
+    (:mod:`bench.plan.budget`). Then its turns hold more of the first pages than another's, and a
     page seems to cost more. Up to the same place, all crawls have the same pages.
     """
     counted = [[t.reached for t in turns if t.taker == place and t.counted] for place in among]
