@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 
 import pytest
 
@@ -19,6 +20,14 @@ from crawlers.recorder import NullRecorder
 from crawlers.registry import Backend
 
 pytestmark = [pytest.mark.timeout(300)]
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """A shell starts what is in the background with SIGINT ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def test_a_deadline_ends_the_crawl_with_what_there_is(
@@ -38,7 +47,7 @@ def test_a_deadline_ends_the_crawl_with_what_there_is(
 
 
 def test_an_interrupt_ends_the_crawl_with_what_there_is(
-    backend: Backend, server: ScriptedServer, nothing_left: None
+    backend: Backend, server: ScriptedServer, nothing_left: None, interruptible: None
 ) -> None:
     before = signal.getsignal(signal.SIGINT)
 
@@ -60,7 +69,7 @@ def test_an_interrupt_ends_the_crawl_with_what_there_is(
 
 @pytest.mark.slow  # twenty seconds with a stack that cannot end a call
 def test_an_interrupt_closes_every_connection_in_flight(
-    backend: Backend, server: ScriptedServer, nothing_left: None
+    backend: Backend, server: ScriptedServer, nothing_left: None, interruptible: None
 ) -> None:
     slots = min(backend.most or 12, 12)
     waiting = threading.Semaphore(0)

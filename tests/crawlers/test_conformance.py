@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -80,8 +81,15 @@ def test_all_but_repeats_over_tls(names: Sequence[str]) -> None:
     conformance(names, *more)
 
 
+def ignore_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 def conformance(names: Sequence[str], *options: str) -> None:
-    """Run the suite on some backends at once."""
+    """Run the suite on some backends at once, with SIGINT ignored as in the background of a shell.
+
+    The suite interrupts crawls, and must do so there too.
+    """
     command = [sys.executable, "-m", "crawlers", "conformance"]
     running = {
         name: subprocess.Popen(
@@ -89,6 +97,7 @@ def conformance(names: Sequence[str], *options: str) -> None:
             env=os.environ | WITHOUT_PLUGINS,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
+            preexec_fn=ignore_interrupts,
         )
         for name in names
     }
