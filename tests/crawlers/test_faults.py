@@ -61,7 +61,7 @@ def test_every_kind_has_its_outcome(lanes: list[Lane]) -> None:
     assert patiently(lanes, every_kind()) == []
 
 
-@settings(quick, max_examples=2 * EXAMPLES)
+@settings(quick, max_examples=EXAMPLES)
 @given(cases())
 def test_the_outcome_is_that_of_the_graph(lanes: list[Lane], case: Case) -> None:
     assert differences(lanes, case) == []

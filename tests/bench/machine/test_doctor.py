@@ -219,14 +219,21 @@ def test_without_proc(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not [result for result in results if result.level == "refusal"]
 
 
-QUICK = ("threads", "memory", "disk", "read-only results", "no /proc")
+REFUSED = ("threads", "memory", "disk", "read-only results", "no /proc")
 """Some that refuse, which takes a moment; others measure something first."""
 
-CASES = [case for case in limits.CASES if case.name in QUICK]
+USUAL = ("memory", "no /proc")
+"""The quickest are tried each time; the others with the slow tests."""
+
+CASES = [
+    pytest.param(case, id=case.name, marks=[] if case.name in USUAL else [pytest.mark.slow])
+    for case in limits.CASES
+    if case.name in REFUSED
+]
 
 
 @pytest.mark.root
-@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+@pytest.mark.parametrize("case", CASES)
 def test_a_campaign_is_refused_in_a_line(case: limits.Case, tmp_path: Path) -> None:
     if reason := limits.why_not(case):
         pytest.skip(reason)

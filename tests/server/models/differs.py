@@ -25,7 +25,9 @@ LOSES: Final = "a client that ends its stream loses what is still to be sent"
 HALF: Final = {f"~{ENDS}": LOSES}  # unless the answer was quicker than its end
 
 DIFFERS: Final[dict[str, dict[str, str]]] = {
-    "threads_pool": {f"~{IDLE}": "32 threads serve 32 clients at once; others wait for minutes"},
+    "threads_pool": {
+        f"~{IDLE}": "32 threads serve 32 clients at once; others would wait for minutes"
+    },
     "async_await": ASYNCIO_TLS,
     "async_await_to_thread": ASYNCIO_TLS,
     "async_await_pool": ASYNCIO_TLS,
