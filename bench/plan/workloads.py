@@ -660,10 +660,10 @@ DIRECTORY_S = 15.0
 
 def real(who: Participants) -> list[Point]:
     """Real HTML from this machine; empty when there is none."""
-    found = find_html()
-    if found is None:
+    html = find_html()
+    if html is None:
         return []
-    path, name = found
+    path, name = html
     return [
         Point(
             workload="real",

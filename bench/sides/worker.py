@@ -323,9 +323,9 @@ def worked(out: str, report: CrawlReport, times: DueRecorder, kept: dict[str, in
     theirs = {page.intended for page in pages}
     every = zip(times.due, times.response, strict=True)
     others = array("d", (response for due, response in every if due not in theirs))
-    mine = array("d", (page.done.ended - page.intended for page in pages))
+    heavy = array("d", (page.done.ended - page.intended for page in pages))
     kept["others"] = write(f"{out}.others", others)
-    kept["worked"] = write(f"{out}.worked", mine)
+    kept["worked"] = write(f"{out}.worked", heavy)
     return Worked(
         pages=len(pages),
         check=sum(page.done.check for page in pages) % work.LIMIT,
