@@ -14,12 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import stats as sps
 
-from bench.analysis.stats.metrics import (
-    CPU_PER_1000,
-    METRICS,
-    PAGES_PER_S,
-    Metric,
-)
+from bench.analysis.stats.metrics import CPU_PER_1000, METRICS, PAGES_PER_S, Metric
 from bench.analysis.stats.ratios import (
     Comparison,
     Ratio,

@@ -20,13 +20,7 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import MIN_BLOCKS
 from bench.cli.commands.list import question as listed
 from bench.plan import profiles
-from bench.questions import (
-    QUESTIONS,
-    STORY,
-    analysis_of,
-    answers,
-    pairs,
-)
+from bench.questions import QUESTIONS, STORY, analysis_of, answers, pairs
 from bench.questions.question import (
     Answer,
     Headline,
