@@ -41,15 +41,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         signal.signal(signal.SIGINT, _leave)
     try:
         from bench.cli import command
+
+        return command.main(argv)
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         if package in ("", *OURS):
             raise
         print(NOT_INSTALLED.format(package), file=sys.stderr)
         return 1
-
-    try:
-        return command.main(argv)
     finally:
         if argv is None:
             for number in filter(_is_usual, STOPS):

@@ -11,8 +11,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 """The folder of the packages. Child processes start here, so that they run the same code."""
 
-PACKAGES = ("bench", "crawlers", "server")
-
 IS_CLONE = (ROOT / "pyproject.toml").is_file()
 """Whether this is a clone of the repository, not an installed wheel."""
 

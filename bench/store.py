@@ -234,6 +234,18 @@ class Records:
         return {"trial": self.trials, "control": self.controls, "companion": self.companions}[kind]
 
     @property
+    def unfinished(self) -> str | None:
+        """Why the campaign did not come to its end; None if it did."""
+        if self.end is None:
+            return "it has no end record"
+        return None if self.end.complete else self.end.reason or "incomplete"
+
+    @property
+    def planned(self) -> int:
+        """How many trials it was to have."""
+        return sum(entry.trials for entry in self.campaign.plan)
+
+    @property
     def every_trial(self) -> list[TrialRecord]:
         return [*self.trials, *self.controls, *self.companions]
 

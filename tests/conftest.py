@@ -45,6 +45,7 @@ def _pass(number: int, frame: FrameType | None) -> None:
     """Do nothing: ``nohup`` means that this process goes on."""
 
 
+CHARTS = "tests/bench/report/charts/"
 SERVERS = "tests/server/models/test_conformance.py"
 LONGEST = (
     "tests/crawlers/test_conformance.py",
@@ -91,7 +92,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Give each file to one process, and all that use a committed campaign to the same one.
 
-    In the tests of the servers that is each server: all tests of one share its process.
+    So are the charts, which share made-up campaigns. In the tests of the servers it is each server:
+    all tests of one share its process.
     """
     from xdist.scheduler import LoadFileScheduling
 
@@ -100,7 +102,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             file: str = super()._split_scope(nodeid)
             if file == SERVERS and (server := re.search(r"\[(\w+-(?:plain|tls))\b", nodeid)):
                 return f"{file} {server[1]}"
-            return "committed campaigns" if uses_committed(file) else file
+            if uses_committed(file):
+                return "committed campaigns"
+            return "made-up charts" if file.startswith(CHARTS) else file
 
     return Scheduling(config, log)
 

@@ -31,9 +31,9 @@ sys.meta_path.insert(0, Strike())
 """
 """At an import; with ``+``, at the next one, which is the first that this module asks for."""
 
-WITHOUT_RICH = """
+WITHOUT = """
 import sys
-sys.modules["rich"] = None  # the import fails as that of a missing package
+sys.modules[{!r}] = None  # the import fails as that of a missing package
 """
 
 STRUCK_AT_THE_END = """
@@ -113,12 +113,15 @@ def test_ctrl_c_while_the_interpreter_ends_is_no_traceback(
     assert complained == ""
 
 
-@pytest.mark.parametrize("package", ["bench", "crawlers"])
+@pytest.mark.parametrize(
+    ("package", "missing", "typed"),
+    [("bench", "rich", "--help"), ("bench", "pydantic", "list"), ("crawlers", "rich", "--help")],
+)
 def test_a_package_that_is_not_installed_is_named_with_what_to_do(
-    package: str, tmp_path: Path
+    package: str, missing: str, typed: str, tmp_path: Path
 ) -> None:
-    code, _, said = started(package, "module", WITHOUT_RICH, tmp_path, "--help")
+    code, _, said = started(package, "module", WITHOUT.format(missing), tmp_path, typed)
     assert code == 1
-    assert said.startswith(f"python -m {package} needs rich, which is not installed here.")
+    assert said.startswith(f"python -m {package} needs {missing}, which is not installed here.")
     assert "pip install" in said
     assert "Traceback" not in said

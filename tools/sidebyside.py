@@ -1,7 +1,7 @@
 """Write docs/side-by-side.md: the sections of the four model files, and counts of their source.
 
-``--html FILE`` also writes all of the code in four columns, the lines where a model waits marked,
-as one page that needs no network. The site has this page.
+``--html FILE`` writes all of the code instead, in four columns, the lines where a model waits
+marked, as one page that needs no network. The site has this page.
 """
 
 from __future__ import annotations
@@ -343,14 +343,11 @@ def shown(model: str, found: list[CodePart]) -> Markup:
 
 
 def main() -> None:
-    """Write the pages."""
+    """Write the page, or the code."""
     parser = argparse.ArgumentParser(prog="python -m tools.sidebyside", description=__doc__)
-    parser.add_argument("--out", type=Path, default=PAGE, help="default: docs/side-by-side.md")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="also write the code")
-    arguments = parser.parse_args()
-    filesystem.write_text(arguments.out, markdown())
-    if arguments.html is not None:
-        filesystem.write_text(arguments.html, html())
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write the code to this file")
+    file = parser.parse_args().html
+    filesystem.write_text(file or PAGE, html() if file else markdown())
 
 
 if __name__ == "__main__":

@@ -1,17 +1,14 @@
 """Write docs/stack-ripping.md: what remains of the stack after the same parse error in each model.
 
-``python -m tools.tracebacks`` runs each of the four models in a fresh process, in two seconds. The
-claim about callbacks counts the callers that are left by the same experiment.
+``python -m tools.rebuild documents`` runs each of the four models in a fresh process for it, in two
+seconds. The claim about callbacks counts the callers that are left by the same experiment.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Final
 
-from bench import filesystem
 from bench.claims.experiments import stack_ripping
 from bench.claims.experiments.stack_ripping import Frame, Ripped
 from bench.launch import ROOT
@@ -23,7 +20,7 @@ GONE: Final = "*gone*"
 HEAD: Final = """\
 # The ripped stack
 
-<!-- Made by `python -m tools.tracebacks`: do not edit. -->
+<!-- Made by `python -m tools.rebuild documents`: do not edit. -->
 
 > The stack trace shows only that the event loop was running a callback. We do not remember what
 > led to the error. The chain is broken on both ends: we forgot where we were going and whence we
@@ -108,14 +105,3 @@ def _names(frames: Sequence[Frame]) -> str:
 
 def _place(frame: Frame) -> str:
     return f"`{frame.function}`, line {frame.line}"
-
-
-def main() -> None:
-    """Write the page."""
-    parser = argparse.ArgumentParser(prog="python -m tools.tracebacks", description=__doc__)
-    parser.add_argument("--out", type=Path, default=PAGE, help="default: docs/stack-ripping.md")
-    filesystem.write_text(parser.parse_args().out, markdown(stack_ripping.rip_all()))
-
-
-if __name__ == "__main__":
-    main()

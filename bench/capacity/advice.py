@@ -147,35 +147,33 @@ def grouped(costs: Costs, need: Need, rows: Sequence[AdviceRow]) -> list[AdviceR
 
     The cheapest backend leads a group. The first that is told apart from it leads the next.
     """
-    found: list[AdviceRow] = []
+    ordered: list[AdviceRow] = []
     leader: AdviceRow | None = None
     number = 0
     for row in sorted(rows, key=lambda row: row.total_us or 0.0):
         if leader is None or apart(costs, leader, row, need):
             leader, number = row, number + 1
-        found.append(replace(row, group=number))
+        ordered.append(replace(row, group=number))
     return sorted(
-        found, key=lambda row: (row.group or 0, row.memory_bytes or math.inf, row.total_us or 0.0)
+        ordered, key=lambda row: (row.group or 0, row.memory_bytes or math.inf, row.total_us or 0.0)
     )
 
 
-def apart(costs: Costs, one: AdviceRow, other: AdviceRow, need: Need) -> bool:
-    """Whether the other takes more: by its interval, the noise floor, and enough to matter.
+def apart(costs: Costs, leader: AdviceRow, row: AdviceRow, need: Need) -> bool:
+    """Whether a row takes more than its leader: by its interval, the noise floor, and enough.
 
     The floor is that of a page in turns, so work that both do alike makes it smaller. Where a
     page of either was measured at one number of slots only, they are compared there: what more
-    exchanges in flight cost the one would count as a difference to the other.
+    exchanges in flight cost one of them would count as a difference.
     """
-    pair = [costs.of(row.name) for row in (one, other)]
-    single = any(len(backend.factors) == 1 for backend in pair)
-    first, second = (
-        _blocks(backend, need, costs.slots if single else row.in_flight)
-        for backend, row in zip(pair, (one, other), strict=True)
-    )
+    least, more = costs.of(leader.name), costs.of(row.name)
+    single = len(least.factors) == 1 or len(more.factors) == 1
+    first = _blocks(least, need, costs.slots if single else leader.in_flight)
+    second = _blocks(more, need, costs.slots if single else row.in_flight)
     logs = [math.log(second[b] / first[b]) for b in sorted(first.keys() & second.keys())]
-    if len(logs) < 2 or one.total_us is None:
+    if len(logs) < 2 or leader.total_us is None:
         return False
-    measured = 1.0 - need.mean_work_us / one.total_us
+    measured = 1.0 - need.mean_work_us / leader.total_us
     mean = sum(logs) / len(logs)
     return stats.student(logs)[0] > 0 and mean > max(costs.floor * measured, SMALLEST)
 

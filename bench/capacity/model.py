@@ -101,7 +101,7 @@ class Costs:
     backends: Sequence[Backend] = ()
 
     def of(self, name: str) -> Backend:
-        return next(each for each in self.backends if each.name == name)
+        return next(backend for backend in self.backends if backend.name == name)
 
 
 # --- the formulas ------------------------------------------------------------------------------
@@ -256,7 +256,7 @@ def limits_of(analysis: Analysis) -> dict[str, int]:
 
 def _backend(analysis: Analysis, label: str, point: str | None, pages: PageBlocks) -> Backend:
     blocks = pages.get((point or "", label), {})
-    mine = [t for t in analysis.records.trials if t.label == label]
+    trials = [t for t in analysis.records.trials if t.label == label]
     # How a page's cost changes with the slots, by the crawl of throughput, as in the report.
     crawls = stats.trials_of(analysis.records, "throughput", twins=False)
     points = {t.point: int(number_param(t, "slots") or 0) for t in crawls if t.label == label}
@@ -272,17 +272,17 @@ def _backend(analysis: Analysis, label: str, point: str | None, pages: PageBlock
         for over_tls, fits in ((False, analysis.memory), (True, analysis.memory_over_tls))
     )
     highest = max((held.highest for held in (plain, encrypted) if held), default=0)
-    bounds = list(_bounds(analysis, mine, factors, highest))
+    bounds = list(_bounds(analysis, trials, factors, highest))
     if capacity is not None:
         bounds.append((capacity, f"One process holds at most {count(capacity)} connections."))
     most, why = min(bounds, default=(math.inf, ""))
-    handed_over = any(t.backend in (*HANDED_OVER, *SPREADING) for t in mine)
+    handed_over = any(t.backend in (*HANDED_OVER, *SPREADING) for t in trials)
     return Backend(
         name=label,
-        in_turn=handed_over or any(_a_thread_each(t) for t in mine),
+        in_turn=handed_over or any(_a_thread_each(t) for t in trials),
         most=most,
         why_most=why,
-        no_tls=_no_tls(mine, capacity),
+        no_tls=_no_tls(trials, capacity),
         page=median(blocks.values()) if len(blocks) >= FEWEST_BLOCKS else None,
         blocks=blocks,
         factors=factors,
@@ -301,18 +301,18 @@ def _alone(analysis: Analysis, backends: Sequence[Backend]) -> list[Backend]:
     point = analysis.reference_point("whole")
     trials = analysis.at_point(point) if point else {}
     known = {}
-    for each in backends:
-        opening = each.extra.opening or 0.0
+    for backend in backends:
+        opening = backend.extra.opening or 0.0
         taken = [
-            (1e6 / trial.pages_per_s - slots * opening / pages) / page_us(each, slots)
-            for trial in trials.get(each.name, ())
-            if each.page is not None and trial.pages_per_s and (pages := _pages_of(trial))
+            (1e6 / trial.pages_per_s - slots * opening / pages) / page_us(backend, slots)
+            for trial in trials.get(backend.name, ())
+            if backend.page is not None and trial.pages_per_s and (pages := _pages_of(trial))
             for slots in [number_param(trial, "slots") or 1.0]
         ]
         if taken:
-            known[each.name] = median(taken)
+            known[backend.name] = median(taken)
     usual = known.get(analysis.base, 1.0)
-    return [replace(each, alone=known.get(each.name, usual)) for each in backends]
+    return [replace(backend, alone=known.get(backend.name, usual)) for backend in backends]
 
 
 def _pages_of(trial: TrialRecord) -> int | None:
@@ -375,14 +375,14 @@ def changed(analysis: Analysis, label: str) -> list[str]:
     A whole HTTP stack does more than a model, so neither stands for the other.
     """
     against = {rung.name: rung.against for rung in analysis.campaign.rungs}
-    found: list[str] = []
+    chain: list[str] = []
     source: str | None = label
-    while source is not None and source not in found:
-        found.append(source)
+    while source is not None and source not in chain:
+        chain.append(source)
         base = against.get(source)
         same = (base in analysis.stacks) == (source in analysis.stacks)
         source = base if base in against and same else None
-    return found
+    return chain
 
 
 def _extra(analysis: Analysis, label: str) -> Extra:
@@ -391,13 +391,13 @@ def _extra(analysis: Analysis, label: str) -> Extra:
     What was not measured for a variant is what the backend that it changes has, see
     :data:`bench.plan.workloads.PAGES_OF`.
     """
-    opened, encrypted = (analysis.once(each) for each in (churn.measured, tls_pages.measured))
+    opened, encrypted = analysis.once(churn.measured), analysis.once(tls_pages.measured)
     names = changed(analysis, label)
     page = next((name for name in names if encrypted.spread(name, tls_pages.HANDSHAKE)), None)
     opening = next((name for name in names if name in opened.values), None)
 
-    def added(found: Measured, name: str | None, key: str) -> float | None:
-        spread = found.spread(name, key) if name else None
+    def added(measured: Measured, name: str | None, key: str) -> float | None:
+        spread = measured.spread(name, key) if name else None
         return max(spread.median, 0.0) if spread else None
 
     return Extra(
@@ -432,8 +432,8 @@ def _held(
     ]
 
     def fixed(part: str) -> float:
-        if (found := fit.parts[part].fixed) is not None:
-            return max(found, 0.0)
+        if (fitted := fit.parts[part].fixed) is not None:
+            return max(fitted, 0.0)
         spread = stats.spread(getattr(memory, OWN[part]) for memory in before)
         return max(spread.median, 0.0) if spread else 0.0
 

@@ -101,11 +101,11 @@ def answer(advice: Advice) -> str:
 
 def _left(rows: Sequence[AdviceRow]) -> Iterator[str]:
     # Who does not carry it or is left out, and what was not measured; each thing once.
-    said: dict[str, list[str]] = defaultdict(list)
+    names_by_note: dict[str, list[str]] = defaultdict(list)
     for row in rows:
         for note in row.notes if row.can == "yes" else [row.reason]:
-            said[capital(note.removesuffix("."))].append(row.name)
-    for note, names in said.items():
+            names_by_note[capital(note.removesuffix("."))].append(row.name)
+    for note, names in names_by_note.items():
         yield f"{listing(names)}: {note}."
 
 
@@ -131,5 +131,5 @@ def remarks(costs: Costs, advice: Advice) -> Iterator[str]:
 def chosen(costs: Costs, named: Sequence[str] | None = None, *, everything: bool) -> list[str]:
     """The backends to weigh: as named, all, or what people choose between."""
     known = [backend.name for backend in costs.backends]
-    people = [each for each in known if each in PEOPLE]
+    people = [name for name in known if name in PEOPLE]
     return list(named or ([] if everything else people) or known)

@@ -63,24 +63,24 @@ def stated(judged: Judged) -> str:
 
 def all_stated(verdict: Verdict) -> str:
     """The numbers that were given for all readings, each once."""
-    every = dict.fromkeys(map(stated, verdict.judged))
-    return ", ".join(each for each in every if each != MISSING) or MISSING
+    numbers = dict.fromkeys(map(stated, verdict.judged))
+    return ", ".join(number for number in numbers if number != MISSING) or MISSING
 
 
 def now(judged: Judged) -> str:
-    found = judged.now
-    if isinstance(found, Missing):
+    number = judged.now
+    if isinstance(number, Missing):
         return MISSING
-    text = counted(figure(found.value), judged.reading.unit)
-    if found.low == found.high:
+    text = counted(figure(number.value), judged.reading.unit)
+    if number.low == number.high:
         return text
-    return f"{text} [{figure(found.low)}, {figure(found.high)}]"
+    return f"{text} [{figure(number.low)}, {figure(number.high)}]"
 
 
-def basis(found: ClaimNumber | Missing) -> str:
-    if isinstance(found, ClaimNumber):
-        return "; ".join(filter(None, (found.basis, found.python, found.note)))
-    return found.reason
+def basis(number: ClaimNumber | Missing) -> str:
+    if isinstance(number, ClaimNumber):
+        return "; ".join(filter(None, (number.basis, number.python, number.note)))
+    return number.reason
 
 
 def anchor(title: str) -> str:
@@ -90,10 +90,10 @@ def anchor(title: str) -> str:
 
 def interpreters(verdicts: Sequence[Verdict]) -> str:
     """On which interpreters the numbers were measured, most first: not all are of the campaign."""
-    found = (judged.now for verdict in verdicts for judged in verdict.judged)
-    counts = Counter(each.python for each in found if isinstance(each, ClaimNumber))
-    each = [f"{python} ({number})" for python, number in counts.most_common()]
-    return f"Numbers by interpreter: {', '.join(each) or 'none'}."
+    numbers = (judged.now for verdict in verdicts for judged in verdict.judged)
+    counts = Counter(number.python for number in numbers if isinstance(number, ClaimNumber))
+    words = [f"{python} ({count})" for python, count in counts.most_common()]
+    return f"Numbers by interpreter: {', '.join(words) or 'none'}."
 
 
 def by_step(evidence: Sequence[Evidence]) -> list[tuple[int, Verdict, Verdict]]:
@@ -147,9 +147,9 @@ def write(folders: Sequence[Path], page: Path, console: Console) -> None:
     filesystem.write_text(page, text(folders, page, evidence, verdicts))
     for verdict in verdicts:
         console.print(verdict.claim.title, markup=False)
-        for one in verdict.judged:
-            said = f"  {one.phrase}: {now(one)} if {one.reading.meant}"
-            console.print(said, soft_wrap=True, markup=False)
+        for judged in verdict.judged:
+            words = f"  {judged.phrase}: {now(judged)} if {judged.reading.meant}"
+            console.print(words, soft_wrap=True, markup=False)
     console.print(f"{interpreters(verdicts)}\npage: {page}", soft_wrap=True)
 
 

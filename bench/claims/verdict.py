@@ -96,15 +96,12 @@ class Evidence:
     def of(cls, name: str, analysis: Analysis, folder: Path) -> Evidence:
         """With what was measured in the campaign's folder, and waiting tasks in one beside it."""
         here = analysis.campaign.environment
-        waiting = tasks.STUDY.runs(folder.parent / MICRO)[-1:]
-        alike = [
-            run
-            for run in waiting
-            # Bytes do not depend on the make of a processor, as times do.
-            if (run.head.environment.machine, run.head.environment.python)
-            == (here.machine, here.python)
-        ]
-        return cls(name, analysis, measure.STUDY.runs(folder), next(iter(alike), None))
+        waiting = next(reversed(tasks.STUDY.runs(folder.parent / MICRO)), None)
+        there = waiting and waiting.head.environment
+        # Bytes do not depend on the make of a processor, as times do.
+        if there and (there.machine, there.python) != (here.machine, here.python):
+            waiting = None
+        return cls(name, analysis, measure.STUDY.runs(folder), waiting)
 
     def number(
         self, values: ValueRange, basis: str, note: str = "", python: str = ""
@@ -155,19 +152,19 @@ class RatioReading(_AnyReading):
         metric = next(m for m in stats.METRICS if m.name == self.metric)
         if (workload := self.point.rpartition("-")[0]) not in metric.workloads:
             metric = replace(metric, workloads=(workload,))  # a family of its own
-        compared = evidence.analysis.compare(metric, self.base)
-        mine = (c for c in compared if (c.point, c.label) == (self.point, self.backend))
-        found = next(mine, None)
-        if found is None or found.ratio.value is None:
+        comparisons = evidence.analysis.compare(metric, self.base)
+        own = (c for c in comparisons if (c.point, c.label) == (self.point, self.backend))
+        comparison = next(own, None)
+        if comparison is None:
             raise Missing(f"no block of {self.point} has both with {metric.title}")
-        ratio = found.ratio
+        ratio = comparison.ratio
         if ratio.value is None or ratio.low is None or ratio.high is None:
             raise Missing(f"no interval at {self.point}: {ratio.reason}")
         low, high, notes = ratio.low, ratio.high, []
         if not ratio.shown:
             low, high = min(low, 1.0), max(high, 1.0)
             notes.append(f"{ratio.verdict}: {ratio.reason}")
-        if found.server_limited:
+        if comparison.server_limited:
             notes.append("limited by the server, so no bound on the backend")
         blocks = plural(ratio.blocks, "block")
         return evidence.number((ratio.value, low, high), blocks, "; ".join(notes))
@@ -195,8 +192,8 @@ class CrossingReading(_AnyReading):
             sizes[len(list(takewhile(below, ratios)))]
             for below in (lambda r: r.high < 1, lambda r: r.value < 1, lambda r: r.low <= 1)
         )
-        said = [f"{r.value:.2f} at {n}" for r, n in zip(ratios, sizes[1:], strict=True)]
-        return evidence.number((value, low, high), ratios[0].basis, listing(said))
+        values = [f"{r.value:.2f} at {n}" for r, n in zip(ratios, sizes[1:], strict=True)]
+        return evidence.number((value, low, high), ratios[0].basis, listing(values))
 
 
 class MemoryReading(_AnyReading):
@@ -237,14 +234,14 @@ class ExperimentReading(_AnyReading):
                 f"`python -m bench study claims results/{evidence.name} --measure`",
                 measured=False,
             )
-        found = list(run.by_program().get(self.experiment, {}).values())
-        kept = [value for each in found if (value := each.values.get(self.value)) is not None]
-        if not kept:
-            reasons = [each.reasons.get(self.value) for each in found]
+        results = list(run.by_program().get(self.experiment, {}).values())
+        values = [v for result in results if (v := result.values.get(self.value)) is not None]
+        if not values:
+            reasons = [result.reasons.get(self.value) for result in results]
             failed = run.reasons().get(self.experiment, f"it has no value {self.value}")
             raise Missing(next(filter(None, reasons), failed))
-        note, python = str(found[-1].facts.get("note", "")), run.head.environment.python
-        return evidence.number(interval_of(kept), plural(len(kept), "repeat"), note, python)
+        note, python = str(results[-1].facts.get("note", "")), run.head.environment.python
+        return evidence.number(interval_of(values), plural(len(values), "repeat"), note, python)
 
 
 class TaskReading(_AnyReading):
@@ -261,17 +258,17 @@ class TaskReading(_AnyReading):
                 "`python -m bench study micro --only tasks`"
             )
         values = tasks.measured(evidence.tasks).values
-        mine, base = (
+        sizes, bases = (
             values.get(task or "", {}).get(tasks.TOTAL, {}) for task in (self.task, self.base)
         )
-        each = [
-            size / (base[repeat] if self.base else KIB)
-            for repeat, size in mine.items()
-            if not self.base or base.get(repeat)
+        results = [
+            size / (bases[repeat] if self.base else KIB)
+            for repeat, size in sizes.items()
+            if not self.base or bases.get(repeat)
         ]
-        if not each:
+        if not results:
             raise Missing(f"not all memory of {self.task} was read")
-        return evidence.number(interval_of(each), plural(len(each), "repeat"))
+        return evidence.number(interval_of(results), plural(len(results), "repeat"))
 
 
 Reading = Annotated[
@@ -408,22 +405,22 @@ class Verdict:
     @property
     def known(self) -> bool:
         """Whether any reading has a number."""
-        return any(one.position != "missing" for one in self.judged)
+        return any(judged.position != "missing" for judged in self.judged)
 
     @property
     def words(self) -> str:
-        return "; ".join(one.words for one in self.judged)
+        return "; ".join(judged.words for judged in self.judged)
 
 
 def read(reading: Reading, evidence: Sequence[Evidence]) -> ClaimNumber | Missing:
     """The number of the first campaign that has one, or why one with trials has none."""
-    found = []
-    for one in evidence:
+    reasons = []
+    for campaign in evidence:
         try:
-            return reading.number(one)
+            return reading.number(campaign)
         except Missing as missing:
-            found.append(missing)
-    return next((missing for missing in found if missing.measured), found[0])
+            reasons.append(missing)
+    return next((missing for missing in reasons if missing.measured), reasons[0])
 
 
 def judge(evidence: Sequence[Evidence], claims: Sequence[Claim] | None = None) -> list[Verdict]:

@@ -82,10 +82,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except BenchError as error:
         return complain(str(error), USAGE)
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] in launch.PACKAGES:
-            raise
-        return complain(f"{error.name} is not installed: {launch.install('bench')}", USAGE)
     except subprocess.TimeoutExpired as error:
         return complain(
             f"a child process did not answer in {error.timeout:g} s: this machine is overloaded",

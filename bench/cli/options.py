@@ -15,7 +15,9 @@ from bench.plan.profiles import PROFILES
 from crawlers.registry import LOOP, MODELS
 
 if TYPE_CHECKING:  # it imports what measures, and some commands only read
-    from bench.run.runner import Options
+    from rich.console import Console
+
+    from bench.run.runner import Finished, Options
 
 MAX_SECONDS = 1_000_000
 MAX_COUNT = 10_000_000
@@ -24,8 +26,6 @@ MAX_SEED = 10**15 - 1
 MAX_BLOCKS = 10_000
 """More than any campaign needs: with so many, intervals are a hundred times narrower than with one,
 and two backends at one point already take eight hours."""
-MOST_SHOWN = 20
-"""Characters of a wrong number in its message."""
 
 N = TypeVar("N", int, float)
 
@@ -51,8 +51,7 @@ def number(kind: Callable[[str], N], least: float, most: float, words: str) -> C
         with suppress(ValueError):
             if text.isascii() and least <= (value := kind(text)) <= most:
                 return value
-        shown = text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
-        raise argparse.ArgumentTypeError(f"must be {words}, not {shown!r}")
+        raise argparse.ArgumentTypeError(f"must be {words}, not {text!r}")
 
     return read
 
@@ -124,6 +123,13 @@ def chosen(arguments: argparse.Namespace) -> Options:
         results=arguments.results,
         resume=arguments.resume,
     )
+
+
+def measure(chosen: Options, console: Console) -> Finished:
+    """Run the campaign that was asked for: a new one, or the rest of an earlier one."""
+    from bench.run import runner
+
+    return (runner.run if chosen.resume is None else runner.resume)(chosen, console)
 
 
 def measuring(parser: argparse.ArgumentParser, profile: str = "quick") -> None:

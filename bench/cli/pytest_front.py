@@ -105,7 +105,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     chosen.command = runner.own_command(["pytest", *config.invocation_params.args])
     with terminal(config) as console:
         try:
-            finished = runner.run(chosen, console)
+            finished = options.measure(chosen, console)
         except BenchError as error:
             raise pytest.UsageError(printable(str(error))) from None
         config.stash[FINISHED] = finished

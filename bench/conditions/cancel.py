@@ -61,7 +61,7 @@ class Interrupted(Condition):
             open_at_server=open_now,
         )
 
-    def seen(self, sides: Sides, rate: float) -> Fields:
+    def seen(self, sides: Sides) -> Fields:
         # There were no pages, as there should be.
         return {"cancelled": sides.parts["cancelled"], "pages_per_s": None}
 

@@ -11,8 +11,8 @@ from typing import Any, Self
 from bench.machine.cpu import Pinning
 from bench.schema import Kind, Ledger
 from bench.sides.protocol import Command, Result
+from bench.sides.servers import Tls
 from bench.sides.sides import Sides
-from bench.sides.tls import Tls
 
 Params = dict[str, int | float | str | None]
 Fields = Mapping[str, Any]
@@ -91,11 +91,7 @@ class Condition:
 
     # --- on the way up ---
 
-    def rate(self, sides: Sides, rate: float) -> float | None:
-        """Exchanges per second, if those of the whole crawl are not what counts."""
-        return rate
-
-    def seen(self, sides: Sides, rate: float) -> Fields:
+    def seen(self, sides: Sides) -> Fields:
         """Its fields of the record."""
         return {}
 

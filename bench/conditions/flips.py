@@ -63,8 +63,8 @@ def flip(name: str, always: str, flipped: str, kind: type[Flip] = Flip) -> Flip:
 
 
 FLIPS: Final = {
-    one.name: one
-    for one in (
+    changed.name: changed
+    for changed in (
         flip(
             "heap",
             "malloc has freed a block of 4 MiB",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from bench.conditions.condition import Condition, Fields, Params
+from bench.machine import memory
 from bench.schema import Ledger
 from bench.sides.protocol import Command, Result, Schedule
 from bench.sides.sides import Sides
@@ -68,10 +69,18 @@ class Held(Condition):
 
     @contextmanager
     def around(self, sides: Sides) -> Iterator[None]:
-        with sides.measuring_memory():
-            yield
+        """Read the memory before the first connection, and when all are held."""
+        reader = memory.Reader(sides.tested.pid, sides.other.pid)
+        memory.wait_until_settled()
+        before = reader.read()
+        sides.hold()
+        yield
+        sides.wait_until_held()
+        full = reader.read()
+        sides.release()
+        sides.parts["memory"] = memory.memory(before, full, sides.slots, sides.theirs)
 
-    def seen(self, sides: Sides, rate: float) -> Fields:
+    def seen(self, sides: Sides) -> Fields:
         return {"memory": sides.parts["memory"]}
 
     def void(self, result: Result, ledger: Ledger, slots: int, parts: Fields) -> str | None:

@@ -34,7 +34,7 @@ class UnderLoad(Condition):
     def command(self, command: Command, sides: Sides) -> Command:
         load = Load(
             how=self.how,
-            awake=False,
+            awake=sides.server_polls,
             rate=self.per_s or 0,
             seconds=self.seconds,
             seed=sides.seed,
@@ -48,7 +48,7 @@ class UnderLoad(Condition):
     def place(self, pinning: Pinning) -> Pinning:
         return pinning.spread("apart")
 
-    def seen(self, sides: Sides, rate: float) -> Fields:
+    def seen(self, sides: Sides) -> Fields:
         loaded = sides.result.loaded if sides.result else None
         report = LoadReport(
             connections_opened=loaded.connections if loaded else None,

@@ -32,7 +32,7 @@ NULL = Recording(keeps="null", name="null", own={"recorder": "null"}, counted=Fa
 class Slots(Recording):
     """Which slot finished when: whether a model starves any."""
 
-    def seen(self, sides: Sides, rate: float) -> Fields:
+    def seen(self, sides: Sides) -> Fields:
         if sides.result is None or "slots" not in sides.result.kept:
             return {}
         import numpy as np
@@ -44,7 +44,7 @@ class Slots(Recording):
 class Switching(Recording):
     """Context switches and processor time along the crawl, in windows of some hundred exchanges."""
 
-    def seen(self, sides: Sides, rate: float) -> Fields:
+    def seen(self, sides: Sides) -> Fields:
         result = sides.result
         if result is None or not result.kept.get("windows"):
             return {}

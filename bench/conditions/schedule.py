@@ -1,12 +1,18 @@
-"""An open loop: requests are due on a Poisson schedule, whatever happens."""
+"""Requests that are due at set times: on a schedule, or while a closed loop starts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from bench.conditions.condition import Condition, Fields, Params
-from bench.sides.protocol import Command, Schedule
-from bench.sides.sides import Sides
+from bench.schema import Ledger
+from bench.sides.protocol import Command, Result, Schedule
+from bench.sides.sides import Sides, encoded
+
+if TYPE_CHECKING:  # a list of what to measure needs no numpy
+    import numpy as np
+    import numpy.typing as npt
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +27,7 @@ class Scheduled(Condition):
     def command(self, command: Command, sides: Sides) -> Command:
         return replace(command, schedule=Schedule(kind="poisson", rate=self.per_s, seed=sides.seed))
 
-    def seen(self, sides: Sides, rate: float) -> Fields:
+    def seen(self, sides: Sides) -> Fields:
         result, command = sides.result, sides.command
         assert result is not None
         assert command is not None
@@ -29,7 +35,139 @@ class Scheduled(Condition):
         urls, last_s = command.urls, result.last_due_s
         return {
             "offered_per_s": urls / last_s if urls and last_s else None,
-            "achieved_per_s": rate,
+            "achieved_per_s": result.answered / result.elapsed_s if result.elapsed_s else 0.0,
             "late_starts": result.late,
             "response_time": sides.latency("response"),
         }
+
+
+# --- the start of a closed loop ------------------------------------------------------------
+
+
+OPENED_PER_S = 10_000
+"""Connections opened per second: the server accepts them faster than that."""
+
+MADE_PER_S = 10_000
+"""Slots that a backend makes per second, before the ramp begins.
+
+Starting a thread takes most, about 0.1 ms. Without this time ten thousand threads would all be late
+for the ramp, and open their connections at once after all.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opening(Condition):
+    """How a closed loop with many slots starts: at a pace, and measured when all are at work.
+
+    A closed loop that starts all its slots at once opens all connections at once. With ten
+    thousand of them the accept queue overflows, and the crawl measures the kernel's
+    retransmissions. So the first request of each slot is due on a ramp. When a slot would start
+    its second request before the ramp has ended, that request waits until then: a fast backend
+    would otherwise use up the pages with the slots that it has. Second requests are spread over
+    one delay, so that the answers do not all come at once. From then on nothing is paced. The
+    ramp begins when even ten thousand threads should have been started.
+    """
+
+    slots: int
+    delay_s: float
+
+    @property
+    def lead_s(self) -> float:
+        """When the ramp begins, from the start of the crawl."""
+        return self.slots / MADE_PER_S
+
+    @property
+    def ramp_s(self) -> float:
+        """How long the ramp takes: at least one delay, so that answers are spread as well."""
+        return max(self.slots / OPENED_PER_S, self.delay_s)
+
+    @property
+    def opened_s(self) -> float:
+        """When the ramp ends, from the start of the crawl."""
+        return self.lead_s + self.ramp_s
+
+    @property
+    def per_s(self) -> float:
+        """Connections opened per second."""
+        return self.slots / self.ramp_s
+
+    @property
+    def held(self) -> bool:
+        """Whether second requests wait for the end of the ramp."""
+        return self.ramp_s > self.delay_s
+
+    @property
+    def settled_s(self) -> float:
+        """From when on answers come at the pace of a crawl with all its slots."""
+        return self.opened_s + self.delay_s * self.held
+
+    def params(self, slots: int) -> Params:
+        return {"ramp_per_s": round(self.per_s)}
+
+    def command(self, command: Command, sides: Sides) -> Command:
+        schedule = Schedule(
+            kind="ramp",
+            rate=self.per_s,
+            slots=self.slots,
+            delay_s=self.delay_s,
+            lead_s=self.lead_s,
+        )
+        return replace(command, schedule=schedule, recorder="slots")
+
+    def seen(self, sides: Sides) -> Fields:
+        result, part = sides.result, steady(self, sides.seconds("ended"), sides.seconds("service"))
+        if result is None or part is None:
+            return {"elapsed_s": None, "pages_per_s": None}
+        elapsed_s = result.answered / part.rate
+        return {
+            "elapsed_s": elapsed_s,
+            "pages_per_s": result.pages / elapsed_s,
+            "service_time": encoded(part.service),
+        }
+
+    def void(self, result: Result, ledger: Ledger, slots: int, parts: Fields) -> str | None:
+        return NOTHING_STEADY if parts["pages_per_s"] is None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Steady:
+    """The part of a crawl with a paced start in which all its slots should be at work.
+
+    It begins when the start is over (:attr:`Opening.settled_s`), whether a
+    backend has kept up with the start or not: what it has not opened by then is its own delay. It
+    ends with the last start of an exchange, when the list has run out of pages. ``service`` are
+    the times of exchanges that began in it.
+    """
+
+    seconds: float
+    exchanges: int
+    service: npt.NDArray[np.float64]
+
+    @property
+    def rate(self) -> float:
+        return self.exchanges / self.seconds
+
+
+NOTHING_STEADY = "the list ran out before all slots should have been at work: too few pages"
+"""Why a trial without such a part does not count."""
+
+
+def steady(
+    opening: Opening,
+    ended: npt.NDArray[np.float64],
+    service: npt.NDArray[np.float64],
+) -> Steady | None:
+    """The steady part of a crawl: when its exchanges ended, and how long they took.
+
+    Times are in seconds from the start of the crawl. None where there is no such part.
+    """
+    started = ended - service
+    since, until = opening.settled_s, float(started.max(initial=0.0))
+    counted = int(((ended >= since) & (ended <= until)).sum())
+    if until <= since or not counted:
+        return None
+    return Steady(
+        seconds=until - since,
+        exchanges=counted,
+        service=service[started >= since],
+    )

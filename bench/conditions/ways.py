@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from bench.conditions.condition import Condition, Fields, Params
 from bench.schema import Ledger
 from bench.sides.protocol import Command, Result
+from bench.sides.servers import Tls
 from bench.sides.sides import Sides
-from bench.sides.tls import Tls
 
 
 @dataclass(frozen=True, kw_only=True)

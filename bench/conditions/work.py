@@ -41,29 +41,29 @@ class WithWork(Condition):
     def ended(self, sides: Sides) -> None:
         sides.parts["round_after_us"] = working.measure(sides.parts["body"], sides.cores)
 
-    def seen(self, sides: Sides, rate: float) -> Fields:
+    def seen(self, sides: Sides) -> Fields:
         """The work on the pages that needed it, and the times of both kinds."""
-        told = sides.command.work if sides.command else None
-        found = sides.result.work if sides.result else None
-        if found is None or told is None:
+        ordered = sides.command.work if sides.command else None
+        done = sides.result.work if sides.result else None
+        if done is None or ordered is None:
             return {}
         pages, check = sides.parts["expected"]
-        each_ms = 1000 / found.pages if found.pages else 0.0
+        each_ms = 1000 / done.pages if done.pages else 0.0
         return {
             "work": Work(
-                every=told.every,
-                seed=told.seed,
+                every=ordered.every,
+                seed=ordered.seed,
                 work_ms=self.ms,
                 round_us=sides.parts["round_us"],
                 round_after_us=sides.parts["round_after_us"],
-                rounds=told.rounds,
-                pages=found.pages,
+                rounds=ordered.rounds,
+                pages=done.pages,
                 expected=pages,
-                check=found.check,
+                check=done.check,
                 check_expected=check,
-                cpu_ms=found.cpu_s * each_ms,
-                wall_ms=found.wall_s * each_ms,
-                threads=found.threads,
+                cpu_ms=done.cpu_s * each_ms,
+                wall_ms=done.wall_s * each_ms,
+                threads=done.threads,
                 others=sides.latency("others"),
                 worked=sides.latency("worked"),
             )

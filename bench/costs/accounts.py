@@ -83,26 +83,26 @@ def accounts(run: Run[Counted]) -> list[Account]:
         tools = pages.setdefault((workload, backend), {})
         tools.setdefault(instrument, []).append(crawls.per_page())
     tool = str(run.head.settings.get("system calls", ""))
-    made = []
+    accounts = []
     for (workload, backend), tools in pages.items():
         costs = {
-            name: found
+            name: cost
             for samples in tools.values()
             for name in dict.fromkeys(chain.from_iterable(samples))
             # Some samples may not have made a system call at all.
-            if (found := spread(page.get(name, 0.0) for page in samples))
+            if (cost := spread(page.get(name, 0.0) for page in samples))
         }
         # The one rule: every table, card and slide shows what an account has.
         waits = costs[LOCK].median if LOCK in costs else 0.0
         untold = SHADOW if tool.startswith(STOPS) and waits >= MEETS else None
         if untold:
             costs = {k: v for k, v in costs.items() if k != SYSCALLS and not k.startswith(SYSCALL)}
-        made.append(Account(backend, workload, costs, untold, run.head.environment.python))
-    return made
+        accounts.append(Account(backend, workload, costs, untold, run.head.environment.python))
+    return accounts
 
 
-def seed_words(made: Sequence[Account]) -> str:
+def seed_words(accounts: Sequence[Account]) -> str:
     """Over how many hash seeds the ranges are: "3 hash seeds", "1 to 3 hash seeds"."""
-    seeds = [cost.count for account in made for cost in account.costs.values()]
+    seeds = [cost.count for account in accounts for cost in account.costs.values()]
     least, most = min(seeds, default=0), max(seeds, default=0)
     return plural(most, "hash seed") if least == most else f"{least} to {most} hash seeds"

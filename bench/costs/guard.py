@@ -91,17 +91,17 @@ def load(file: Path = FILE) -> Baseline:
 
 def interpreter() -> str:
     """The release and build that count alike, and the tool. Raises :class:`StudyError`."""
-    found, built = instruments.cachegrind(), python_build()
-    if found.missing is not None:
-        raise StudyError(found.missing)
+    tool, built = instruments.cachegrind(), python_build()
+    if tool.missing is not None:
+        raise StudyError(tool.missing)
     release = f"{platform.python_implementation()} {platform.python_version()}"
     optimised = f"{built['level'] or ''}{' with a profile' if built['pgo'] else ''}"
-    return ", ".join([release, str(built["compiler"]), optimised, platform.machine(), found.tool])
+    return ", ".join([release, str(built["compiler"]), optimised, platform.machine(), tool.tool])
 
 
 def count() -> dict[str, float]:
     """Instructions per page of :data:`CROWD`, without those that failed."""
-    found: dict[str, float] = {}
+    counts: dict[str, float] = {}
     tool = instruments.cachegrind()
     with ExitStack() as stack:
         lane = measure.Lane(PAGES, SLOTS, stack)
@@ -110,19 +110,19 @@ def count() -> dict[str, float]:
                 with suppress(Lost):
                     crawled = program.measure(0).crawls[workload]
                     key = f"{workload} {program.name.partition('/')[0]}"
-                    found[key] = round(crawled.per_page()[INSTRUCTIONS], 1)
-    return found
+                    counts[key] = round(crawled.per_page()[INSTRUCTIONS], 1)
+    return counts
 
 
 def lines(counted: Mapping[str, float], entry: Entry | None) -> list[str]:
-    made = []
+    lines = []
     for name, value in counted.items():
         line = f"{name}: {value:,.0f} instructions a page"
         if entry is not None and name in entry.instructions:
             before = entry.instructions[name]
             line += f", {value / before - 1:+.1%} of the baseline's {before:,.0f}"
-        made.append(line)
-    return made
+        lines.append(line)
+    return lines
 
 
 def check(file: Path = FILE, count: Count = count) -> Outcome:
@@ -137,21 +137,21 @@ def check(file: Path = FILE, count: Count = count) -> Outcome:
     except (BenchError, OSError, SubprocessError) as error:
         # A machine on which nothing can be counted says nothing about the code.
         return Outcome("not checked", (f"instructions are not checked: {error}",))
-    made = lines(counted, entry)
+    words = lines(counted, entry)
     if entry is None:
-        made.append(
+        words.append(
             f"no baseline for this interpreter ({key}): nothing to compare with. "
             f"To add one: {UPDATE}"
         )
-        return Outcome("not checked", tuple(made))
-    made += [f"{name}: not counted" for name in entry.instructions if name not in counted]
+        return Outcome("not checked", tuple(words))
+    words += [f"{name}: not counted" for name in entry.instructions if name not in counted]
     names = entry.exceeded(counted)
     if names:
-        made.append(
+        words.append(
             f"a page takes more instructions than the baseline allows: {', '.join(names)}. If that "
             f"is on purpose, renew the baseline and say why in the commit: {UPDATE}"
         )
-    return Outcome("more" if names else "passed", tuple(made))
+    return Outcome("more" if names else "passed", tuple(words))
 
 
 def update(file: Path = FILE, count: Count = count) -> Outcome:
@@ -167,11 +167,11 @@ def update(file: Path = FILE, count: Count = count) -> Outcome:
         raise StudyError(f"not counted, so the baseline stays as it is: {', '.join(sorted(lost))}")
     old = load(file).entries
     before = old.pop(key, None)
-    made = [*lines(counted, before), f"written: {file.name}, for {key}"]
+    words = [*lines(counted, before), f"written: {file.name}, for {key}"]
     if old and before is not None and before.exceeded(counted):
-        made.append(f"{len(old)} entries of other interpreters are gone: they were of other code")
+        words.append(f"{len(old)} entries of other interpreters are gone: they were of other code")
         old = {}
     entry = Entry(created=now()[:10], instructions=counted)
     baseline = Baseline(entries=dict(sorted({**old, key: entry}.items())))
     filesystem.write_text(file, baseline.model_dump_json(indent=1) + "\n")
-    return Outcome("passed", tuple(made))
+    return Outcome("passed", tuple(words))

@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -89,12 +89,6 @@ ANSWER_S: Final = 20.0
 """How long a load may take to begin, and then to end, by the same standard."""
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
-    point: Point
-    server: Server
-
-
 class Crawler:
     """One backend with one hash seed under one instrument.
 
@@ -108,28 +102,30 @@ class Crawler:
 
     def pair(self, workload: str, pages: int) -> Crawled:
         """What a crawl of so many pages took, and one of twice as many. Raises :class:`Lost`."""
-        small, large = map(self.count, self._lane.pair(workload, pages))
+        make, slots, who = WORKLOADS[workload], self._lane.slots, Participants(1)
+        small, large = (self.count(make(slots, urls, who)) for urls in (pages, 2 * pages))
         # A control goes through its job several times.
         times = controls.REPEATS if self._backend in controls.CONTROLS else 1
         return both(pages * times, small, large)
 
-    def count(self, site: Site) -> Counts:
+    def count(self, point: Point) -> Counts:
         """What one crawl took.
 
         Raises :class:`Lost` when the crawl failed, or was not correct. The process is then gone,
         and the next crawl starts another.
         """
         instrument, scratch, started = self._instrument, self._lane.scratch, self._worker
+        server = self._lane.server(point.site)
         worker = self._worker = started or self._start()
         try:
             with losing(worker):
-                command = self._command(site)
+                command = self._command(point, server)
                 if started is None:
                     worker.command(command)
                     worker.ready(READY_S * instrument.slowness)
                 others = instrument.files(scratch)
                 worker.command(command)
-                self._crawl(worker, site)
+                self._crawl(worker, point, server)
                 worker.ready(ENDING_S * instrument.slowness)
                 return instrument.results(scratch, others)
         except Lost:
@@ -146,36 +142,34 @@ class Crawler:
             module="bench.costs.forking",
         )
 
-    def _command(self, site: Site) -> Command:
+    def _command(self, point: Point, server: Server) -> Command:
         return Command(
             backend=self._backend,
-            prefix=site.server.prefix,
+            prefix=server.prefix,
             warmup_prefix=self._lane.server(WARMUP_SITE).prefix,
-            urls=site.point.urls,
-            slots=site.point.slots,
+            urls=point.urls,
+            slots=point.slots,
             timeout_s=CRAWL_S * self._instrument.slowness,
-            schedule=None,
             switch_interval_s=switch_interval_s(self._instrument),
-            recorder="times",
             out=str(self._lane.scratch / "times"),
-            keep_alive=all(one.keep_alive for one in site.point.conditions),
+            keep_alive=all(one.keep_alive for one in point.conditions),
         )
 
-    def _crawl(self, worker: WorkerProcess, site: Site) -> None:
+    def _crawl(self, worker: WorkerProcess, point: Point, server: Server) -> None:
         slowness = self._instrument.slowness
         worker.ready(READY_S * slowness)
-        site.server.reset()
+        server.reset()
         worker.go()
         result = worker.result(time.monotonic() + CRAWL_S * slowness)
         control = self._backend if self._backend in controls.CONTROLS else None
-        ledger = site.server.ledger()
+        ledger = server.ledger()
         reason = judge.void_reason(
-            site.point.conditions,
+            point.conditions,
             result,
             ledger,
-            site.point.slots,
-            site.server.digest,
-            urls=site.point.urls,
+            point.slots,
+            server.digest,
+            urls=point.urls,
             control=control,
         )
         if reason:
@@ -266,25 +260,19 @@ class Lane:
             self._running[site] = self._stack.enter_context(server)
         return self._running[site]
 
-    def pair(self, workload: str, pages: int) -> tuple[Site, Site]:
-        """A workload with so many pages, and with twice as many."""
-        make = WORKLOADS[workload]
-        one, other = (make(self.slots, n, Participants(1)) for n in (pages, 2 * pages))
-        return Site(one, self.server(one.site)), Site(other, self.server(other.site))
-
     def crawl(self, name: str, tool: Instrument, names: Sequence[str], repeat: int) -> Counted:
         """One program in one round, whose crawls share a process. Raises :class:`Lost`."""
         with closing(Crawler(name, tool, repeat + 1, self)) as crawler:
-            found, lost = Counted(), None
+            counted, lost = Counted(), None
             for workload in names:
                 try:
-                    found.crawls[workload] = crawler.pair(workload, self.pages)
+                    counted.crawls[workload] = crawler.pair(workload, self.pages)
                 except Lost as error:
                     why, void = f"{workload}: {error}", error.status == "void"
-                    lost = lost or Lost(why, void=void, part=found)
+                    lost = lost or Lost(why, void=void, part=counted)
             if lost:
                 raise lost
-        return found
+        return counted
 
     def serve(self, name: str, tool: Instrument, repeat: int) -> Counted:
         count = partial(served, name, tool, repeat + 1, self.slots, self.scratch)
@@ -307,8 +295,10 @@ def programs(
     crawled = [name for name in names if name != SERVE]
     ours = {*controls.CONTROLS, *backends.ONLY_SERVERS}
     others = None if wanted is None else [name for name in wanted if name not in ours]
-    known: list[Backend] = backends.look_up(others) if crawled and others != [] else []
-    chosen = backends.choose(known, others) if known else []
+    known: list[Backend] = []
+    if crawled and others != []:
+        known = backends.look_up() if others is None else backends.choose(others)
+    chosen = [backend.name for backend in known if not backend.missing]
     floor = [FLOOR] if crawled and (wanted is None or FLOOR in wanted) else []
     served = (FLOOR, *SERVING) if SERVE in names else ()
     for tool in tools:

@@ -39,17 +39,17 @@ INSTRUCTIONS_UNIT: Final = Unit("", number, number)
 
 def design(run: Run[Counted]) -> Figure | str:
     """The chart, or why there is none."""
-    made = accounts(run)
+    counted = accounts(run)
     rows: dict[str, dict[str, Spread]] = {workload: {} for workload in HEADS}
-    for each in made:
-        if each.workload in HEADS and INSTRUCTIONS in each.costs:
-            rows[each.workload][each.backend] = each.costs[INSTRUCTIONS]
-    rows = {workload: found for workload, found in rows.items() if found}
+    for account in counted:
+        if account.workload in HEADS and INSTRUCTIONS in account.costs:
+            rows[account.workload][account.backend] = account.costs[INSTRUCTIONS]
+    rows = {workload: costs for workload, costs in rows.items() if costs}
     if not rows:
         return "no instructions were counted"
     most = max(map(len, rows.values()))
     left_out: tuple[str, ...] = ()
-    main = {w: {who: found[who] for who in found if who in CHOSEN} for w, found in rows.items()}
+    main = {w: {who: costs[who] for who in costs if who in CHOSEN} for w, costs in rows.items()}
     if most > MOST and all(main.values()):
         rows = main
         left_out = (f"The models and the main variants; the tables have all {most}.",)
@@ -63,13 +63,13 @@ def design(run: Run[Counted]) -> Figure | str:
         f"{run.head.environment.python}, by {tool}: a count, not a speed",
         data=Bars(
             [
-                Panel(HEADS[w], {who: [cost] for who, cost in found.items()}, INSTRUCTIONS_UNIT)
-                for w, found in rows.items()
+                Panel(HEADS[w], {who: [cost] for who, cost in costs.items()}, INSTRUCTIONS_UNIT)
+                for w, costs in rows.items()
             ]
         ),
         notes=(
             f"Crawls of {pages:,} and {2 * pages:,} pages subtracted; median and "
-            f"range of {seed_words(made)}. Not in it: the kernel’s time, "
+            f"range of {seed_words(counted)}. Not in it: the kernel’s time, "
             "cache and branch misses.",
             *left_out,
         ),
@@ -77,11 +77,11 @@ def design(run: Run[Counted]) -> Figure | str:
     return drawn(figure, "python -m bench study costs", run.head)
 
 
-def finding(workload: str, found: Mapping[str, Spread]) -> str | None:
-    models = sorted((who for who in found if who in MODELS), key=lambda who: found[who].median)
-    if len(models) < 2 or found[models[-1]].low <= found[models[0]].high:
+def finding(workload: str, costs: Mapping[str, Spread]) -> str | None:
+    models = sorted((who for who in costs if who in MODELS), key=lambda who: costs[who].median)
+    if len(models) < 2 or costs[models[-1]].low <= costs[models[0]].high:
         return None
-    least, most = found[models[0]].median, found[models[-1]].median
+    least, most = costs[models[0]].median, costs[models[-1]].median
     what = "fetched" if workload == "fetch" else "crawled"
     return (
         f"A {what} page needs {number(least)} instructions with {models[0]}, "
@@ -114,70 +114,76 @@ def figure(value: float) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def cell(found: Spread | None) -> str:
-    if found is None:
+def cell(cost: Spread | None) -> str:
+    if cost is None:
         return MISSING
-    low, high, middle = figure(found.low), figure(found.high), figure(found.median)
+    low, high, middle = figure(cost.low), figure(cost.high), figure(cost.median)
     return middle if low == high else f"{middle} [{low}–{high}]"
 
 
-def captioned(caption: str, made: Sequence[Account]) -> str:
-    return f"{caption} ({made[0].python})" if made else caption
+def captioned(caption: str, accounts: Sequence[Account]) -> str:
+    return f"{caption} ({accounts[0].python})" if accounts else caption
 
 
-def untold(made: Iterable[Account]) -> list[str]:
+def untold(accounts: Iterable[Account]) -> list[str]:
     """Whose system calls are not shown, and why: one note for each reason."""
     reasons: dict[str, list[str]] = {}
-    for each in made:
-        if each.untold and each.backend not in reasons.setdefault(each.untold, []):
-            reasons[each.untold].append(each.backend)
+    for account in accounts:
+        if account.untold and account.backend not in reasons.setdefault(account.untold, []):
+            reasons[account.untold].append(account.backend)
     return [f"No system calls of {', '.join(who)}: {why}." for why, who in reasons.items()]
 
 
-def costs_table(made: Sequence[Account], workload: str) -> Table:
+def costs_table(accounts: Sequence[Account], workload: str) -> Table:
     """A page of one workload: one row for each backend, with its multiple of the floor."""
-    rows = [each for each in made if each.workload == workload and each.costs]
-    used = [key for key in COLUMNS if any(key in each.costs for each in rows)]
+    rows = [account for account in accounts if account.workload == workload and account.costs]
+    used = [key for key in COLUMNS if any(key in account.costs for account in rows)]
     columns = [name("backend"), *(COLUMNS[key] for key in used)]
-    body = [[each.backend, *(cell(each.costs.get(key)) for key in used)] for each in rows]
-    least = next((each.costs.get(INSTRUCTIONS) for each in rows if each.backend == FLOOR), None)
+    body = [[account.backend, *(cell(account.costs.get(key)) for key in used)] for account in rows]
+    least = next(
+        (account.costs.get(INSTRUCTIONS) for account in rows if account.backend == FLOOR), None
+    )
     if least:
         columns.insert(1, Column(f"× {FLOOR}"))
-        for each, row in zip(rows, body, strict=True):
-            found = each.costs.get(INSTRUCTIONS)
-            row.insert(1, f"{found.median / least.median:.2f}" if found else MISSING)
+        for account, row in zip(rows, body, strict=True):
+            cost = account.costs.get(INSTRUCTIONS)
+            row.insert(1, f"{cost.median / least.median:.2f}" if cost else MISSING)
     caption = captioned(f"A {ITEMS.get(workload, 'page')} of {workload} needs", rows)
     return Table(caption, columns, body, notes=[FLOOR_NOTE] if least else [])
 
 
-def calls_table(made: Sequence[Account], workload: str) -> Table:
+def calls_table(accounts: Sequence[Account], workload: str) -> Table:
     """The system calls by name: medians, one row for each backend whose own they are."""
-    rows = [each for each in made if each.workload == workload and SYSCALLS in each.costs]
+    rows = [
+        account
+        for account in accounts
+        if account.workload == workload and SYSCALLS in account.costs
+    ]
     most: dict[str, float] = {}
-    for each in rows:
-        for key, cost in each.calls().items():
+    for account in rows:
+        for key, cost in account.calls().items():
             most[key] = max(most.get(key, 0.0), cost.median)
     used = sorted((key for key in most if most[key] >= MANY_CALLS), key=lambda key: -most[key])
     body = [
-        [each.backend, *(figure(calls[key].median) if key in calls else "0" for key in used)]
-        for each in rows
-        for calls in [each.calls()]
+        [account.backend, *(figure(calls[key].median) if key in calls else "0" for key in used)]
+        for account in rows
+        for calls in [account.calls()]
     ]
     columns = [name("backend"), *(Column(key, drop=place) for place, key in enumerate(used))]
     caption = captioned(f"System calls for a {ITEMS.get(workload, 'page')} of {workload}", rows)
     return Table(caption, columns, body)
 
 
-def tables(made: Sequence[Account]) -> list[Table]:
+def tables(accounts: Sequence[Account]) -> list[Table]:
     return [
         table
-        for workload in workloads(made)
-        for table in (costs_table(made, workload), calls_table(made, workload))
+        for workload in workloads(accounts)
+        for table in (costs_table(accounts, workload), calls_table(accounts, workload))
     ]
 
 
-def workloads(made: Iterable[Account]) -> list[str]:
-    return list(dict.fromkeys(each.workload for each in made))
+def workloads(accounts: Iterable[Account]) -> list[str]:
+    return list(dict.fromkeys(account.workload for account in accounts))
 
 
 # --- where they are shown --------------------------------------------------------------------
@@ -189,33 +195,35 @@ def stamp(run: Run[Counted]) -> str:
 
 
 def report(run: Run[Counted]) -> Report:
-    made, settings, environment = accounts(run), run.head.settings, run.head.environment
+    counted, settings, environment = accounts(run), run.head.settings, run.head.environment
     pages = int(settings["pages"])
     tools = "; ".join(f"{name}: {settings[name]}" for name in instruments.NAMES if name in settings)
     about = (
         f"{stamp(run)}, {environment.os}, {environment.machine}; {settings['slots']} slots; "
         f"crawls of {pages:,} and {2 * pages:,} pages. Counted with {tools}. Brackets: the range "
-        f"over {seed_words(made)}; none where there is one seed, or no difference. These are "
+        f"over {seed_words(counted)}; none where there is one seed, or no difference. These are "
         "counts, not speed: docs/costs.md says what they leave out. Rebuild with `python -m bench "
         "study costs --redraw`."
     )
     return Report(
         title="What a page costs",
-        about="\n".join([about, *untold(made)]),
-        tables=tables(made),
+        about="\n".join([about, *untold(counted)]),
+        tables=tables(counted),
         designs=[design(run)],
-        backends=list(dict.fromkeys(each.backend for each in made)),
+        backends=list(dict.fromkeys(account.backend for account in counted)),
         notes=[f"{program}: {reason}" for program, reason in run.reasons().items()],
     )
 
 
 def excerpt(run: Run[Counted], chart_file: str | None = None) -> str:
     """The generated part of a document: a chart, the models and the main variants."""
-    made = accounts(run)
-    rows = [each for each in made if each.backend in CHOSEN]
+    counted = accounts(run)
+    rows = [account for account in counted if account.backend in CHOSEN]
     drawing = design(run)
     picture = isinstance(drawing, Figure) and f"![{drawing.heading}]({chart_file})\n\n"
-    seeds = f"{stamp(run)}: the median over {seed_words(made)}, and the range where there is one."
+    seeds = (
+        f"{stamp(run)}: the median over {seed_words(counted)}, and the range where there is one."
+    )
     shown = replace(report(run), tables=[costs_table(rows, name) for name in workloads(rows)])
     lines = [seeds, *untold(rows), "", shown.excerpt()]
     return (picture or "" if chart_file else "") + "\n".join(lines)

@@ -32,7 +32,7 @@ class Here:
     def __init__(self) -> None:
         self._host = Host("this machine")
 
-    def each(self, method: str, *arguments: Any) -> dict[str, Any]:  # noqa: ANN401
+    def call(self, method: str, *arguments: Any) -> dict[str, Any]:  # noqa: ANN401
         return {self._host.name: self._host.do(method, *arguments)}
 
     def stop(self) -> None:
@@ -55,7 +55,7 @@ class Cluster:
             host: self._answer(host, future, "start") for host, future in self._futures.items()
         }
 
-    def each(self, method: str, *arguments: Any) -> dict[str, Any]:  # noqa: ANN401
+    def call(self, method: str, *arguments: Any) -> dict[str, Any]:  # noqa: ANN401
         """Call a method of all hosts at once.
 
         Raises :class:`FleetFault`, which names the host, if one fails or is lost. The time limit
@@ -121,7 +121,7 @@ def connected(scheduler: str | None, answer_s: float = ANSWER_S) -> Iterator[Fle
             ) from None
         with client:
             fleet = Cluster(client, answer_s)
-            boots = fleet.each("boot")
+            boots = fleet.call("boot")
             # Each host counts the kernel's memory of its machine as its own.
             if not boots or len(set(boots.values())) < len(boots):
                 raise StudyError(

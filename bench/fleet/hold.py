@@ -59,9 +59,9 @@ def hold(fleet: Fleet, plan: FleetPlan, seen: dict[str, Any]) -> None:
     Raises :class:`FleetFault` if a host or process is lost, when the time is up, or if what a
     worker did does not count.
     """
-    fleet.each("start", plan)
+    fleet.call("start", plan)
     began = time.monotonic()
-    fleet.each("go")
+    fleet.call("go")
     first: int | None = None
     for at_s, looks in looking(fleet, plan, began):
         held = seen["held"] = sum(look.held for look in looks)
@@ -76,9 +76,9 @@ def hold(fleet: Fleet, plan: FleetPlan, seen: dict[str, Any]) -> None:
         wanted = f"{plan.connections:,} connections after {plan.patience_s:.0f} s"
         raise FleetFault(f"only {held:,} of {wanted}")
     time.sleep(SETTLE_S)
-    fleet.each("read")
+    fleet.call("read")
     released = time.monotonic()
-    fleet.each("release")
+    fleet.call("release")
     for _, looks in looking(fleet, plan, released):
         done = sum(look.results for look in looks)
         if done == len(plan.shares):
@@ -86,7 +86,7 @@ def hold(fleet: Fleet, plan: FleetPlan, seen: dict[str, Any]) -> None:
     else:
         raise FleetFault(f"only {done} of {len(plan.shares)} workers gave a result")
     seen["released_s"] = time.monotonic() - released
-    seen["hosts"] = list(fleet.each("report").values())
+    seen["hosts"] = list(fleet.call("report").values())
     for reason in filter(None, (worker.void for host in seen["hosts"] for worker in host.workers)):
         raise FleetFault(reason)
 
@@ -97,7 +97,7 @@ def looking(
     """Seconds since then, and the status of every host, until patience is at an end."""
     while time.monotonic() - since <= plan.patience_s:
         looked = time.monotonic()
-        looks = fleet.each("look")
+        looks = fleet.call("look")
         yield time.monotonic() - since, list(looks.values())
         took = time.monotonic() - looked
         with interruptible():

@@ -20,7 +20,7 @@ from bench.conditions.ways import Way
 from bench.fleet.records import HostRecord, label_of, told
 from bench.machine.doctor import BYTES_PER_CONNECTION, SPARE_DESCRIPTORS, CheckResult, Needs
 from bench.run.preflight import SERVER_KIB, client_kib
-from bench.sides.tls import Tls
+from bench.sides.servers import Tls
 from bench.study.record import StudyError
 from bench.text import KIB, MIB
 

@@ -101,18 +101,17 @@ def measured(run: Run[HopCosts]) -> Measured:
 
 
 def tables(run: Run[HopCosts]) -> list[Table]:
-    found = measured(run)
-    about = ". ".join(filter(None, [headline(found), ABOUT]))
-    notes = [f"{way}: {why}" for way, why in run.reasons().items()]
-    return [of_run(run.head, found, TITLE, about, "by", notes)]
+    costs = measured(run)
+    about = ". ".join(filter(None, [headline(costs), ABOUT]))
+    return [of_run(run, costs, TITLE, about, "by")]
 
 
-def headline(found: Measured) -> str | None:
+def headline(costs: Measured) -> str | None:
     """The way that costs most and the one that costs least, if they differ.
 
     On one processor; on all where nothing can be pinned.
     """
-    key = ONE if found.with_(ONE, WAYS) else ALL
-    where = capital(found.measures[key].title)
-    ways = found.with_(key, (way for way in found.values if way != SUBMIT))
-    return contrast(found, key, combinations(ways, 2), f"{where}, a call to a thread costs", "with")
+    key = ONE if costs.with_(ONE, WAYS) else ALL
+    where = capital(costs.measures[key].title)
+    ways = costs.with_(key, (way for way in costs.values if way != SUBMIT))
+    return contrast(costs, key, combinations(ways, 2), f"{where}, a call to a thread costs", "with")

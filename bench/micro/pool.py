@@ -117,13 +117,14 @@ def measured(run: Run[Pooled]) -> Measured:
 
 
 def tables(run: Run[Pooled]) -> list[Table]:
-    found = measured(run)
-    about = ". ".join(filter(None, [headline(found), ABOUT]))
-    notes = [f"{way}: {why}" for way, why in run.reasons().items()]
-    for way, samples in run.by_program().items():
-        if left := sorted({what for each in samples.values() for what in each.left}):
-            notes.append(f"{way} leaves behind: {listing(left)}")
-    return [of_run(run.head, found, TITLE, about, "way", notes)]
+    costs = measured(run)
+    about = ". ".join(filter(None, [headline(costs), ABOUT]))
+    notes = [
+        f"{way} leaves behind: {listing(left)}"
+        for way, parts in run.by_program().items()
+        if (left := sorted({kind for part in parts.values() for kind in part.left}))
+    ]
+    return [of_run(run, costs, TITLE, about, "way", notes)]
 
 
 def sample(way: str, server: Server, pages: Sequence[tuple[str, int]], _: int = 0) -> Pooled:
@@ -187,8 +188,8 @@ def late(came: Sequence[tuple[int, int]]) -> float:
     return quantiles(places, n=100, method="inclusive")[-1]
 
 
-def headline(found: Measured) -> str | None:
+def headline(costs: Measured) -> str | None:
     """The two ways of one client that differ most, if they do."""
-    ways = combinations(found.with_("cpu", found.values), 2)
+    ways = combinations(costs.with_("cpu", costs.values), 2)
     pairs = [two for two in ways if two[0].split()[0] == two[1].split()[0]]
-    return contrast(found, "cpu", pairs, "A page costs", "by")
+    return contrast(costs, "cpu", pairs, "A page costs", "by")

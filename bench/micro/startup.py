@@ -114,21 +114,20 @@ def measured(run: Run[Start]) -> Measured:
     starts = run.by_program()
     bare = starts.pop(BARE, {})
     pairs = {
-        backend: {repeat: (one, bare[repeat]) for repeat, one in mine.items() if repeat in bare}
-        for backend, mine in starts.items()
+        backend: {n: (start, bare[n]) for n, start in repeats.items() if n in bare}
+        for backend, repeats in starts.items()
     }
     return Measured(MEASURES, by_repeat(pairs, beyond))
 
 
 def beyond(pair: tuple[Start, Start]) -> dict[str, float | None]:
     """What the first has more than the second."""
-    one, other = (start.values() for start in pair)
+    whole, bare = (start.values() for start in pair)
     return {
-        key: None if value is None or (less := other[key]) is None else round(value - less, 2)
-        for key, value in one.items()
+        key: None if value is None or (less := bare[key]) is None else round(value - less, 2)
+        for key, value in whole.items()
     }
 
 
 def tables(run: Run[Start]) -> list[Table]:
-    notes = [f"{backend}: {why}" for backend, why in run.reasons().items()]
-    return [of_run(run.head, measured(run), "Start-up", ABOUT, "backend", notes)]
+    return [of_run(run, measured(run), "Start-up", ABOUT, "backend")]

@@ -67,8 +67,8 @@ def suspended(make: Callable[[], Suspended], turn: Callable[[list[Suspended]], N
         return made
 
     async def cancel(made: list[Suspended]) -> None:
-        for each in made:
-            each.close()
+        for task in made:
+            task.close()
 
     async def switch(tasks: int, turns: int) -> None:
         made = await spawn(tasks)
@@ -87,8 +87,8 @@ def generator() -> Ways:
             yield
 
     def turn(made: list[Generator[None, None, None]]) -> None:
-        for each in made:
-            next(each)
+        for task in made:
+            next(task)
 
     return suspended(wait, turn)
 
@@ -106,8 +106,8 @@ def coroutine() -> Ways:
             await suspend()
 
     def turn(made: list[Coroutine[None, None, None]]) -> None:
-        for each in made:
-            each.send(None)
+        for task in made:
+            task.send(None)
 
     return suspended(wait, turn)
 
@@ -140,9 +140,9 @@ def generator_task() -> Ways:
         return made
 
     async def cancel(made: list[Task[None]]) -> None:
-        for each in made:
-            each.cancel("stopped")
-        while not all(each.done for each in made):
+        for task in made:
+            task.cancel("stopped")
+        while not all(task.done for task in made):
             loop.turn()
 
     def yields(turns: int) -> Generator[Future[Any], None, None]:
@@ -153,7 +153,7 @@ def generator_task() -> Ways:
 
     async def switch(tasks: int, turns: int) -> None:
         made = [Task(loop, yields(turns)) for _ in range(tasks)]
-        while not all(each.done for each in made):
+        while not all(task.done for task in made):
             loop.turn()
 
     return Ways(spawn, cancel, switch, straight)
@@ -176,8 +176,8 @@ def thread() -> Ways:
         for _ in range(count):
             event = threading.Event()
             made.append((threading.Thread(target=wait, args=(event,), daemon=True), event))
-        for each, _ in made:
-            each.start()
+        for task, _ in made:
+            task.start()
         while len(started) < count:
             time.sleep(POLL_S)
         return made
@@ -185,8 +185,8 @@ def thread() -> Ways:
     async def cancel(made: list[tuple[threading.Thread, threading.Event]]) -> None:
         for _, event in made:
             event.set()
-        for each, _ in made:
-            each.join()
+        for task, _ in made:
+            task.join()
 
     async def switch(tasks: int, turns: int) -> None:
         """A ring: each thread waits for its lock, and releases the next one's."""
@@ -201,11 +201,11 @@ def thread() -> Ways:
                 following.release()
 
         made = [threading.Thread(target=pass_on, args=(place,)) for place in range(tasks)]
-        for each in made:
-            each.start()
+        for task in made:
+            task.start()
         locks[0].release()
-        for each in made:
-            each.join()
+        for task in made:
+            task.join()
 
     return Ways(spawn, cancel, switch, straight)
 
@@ -273,11 +273,11 @@ def on_asyncio(name: str) -> Ways:
         return made
 
     async def cancel(made: list[asyncio.Task[None]]) -> None:
-        for each in made:
-            each.cancel()
-        for each in made:
+        for task in made:
+            task.cancel()
+        for task in made:
             with suppress(asyncio.CancelledError):
-                await each
+                await task
 
     async def yields(turns: int) -> None:
         for _ in range(turns):

@@ -185,15 +185,15 @@ def _values(repeat: Sequence[TaskSample]) -> dict[str, float | None]:
     # What else the kernel keeps is read for threads only; they have stacks of its own.
     parts = [part for part in slopes if part != OTHER or slopes["kernel_stack_bytes"] != 0]
     known = [slope for part in parts if (slope := slopes[part]) is not None]
-    found = {
+    values = {
         TOTAL: sum(known) if len(known) == len(parts) else None,
         **slopes,
         SWITCH: next(iter(switched), None),
     }
     if held:
         second = held[min(1, len(held) - 1)]  # 10,000 tasks, or 1,000 threads
-        found |= {"spawn": 1e6 * second.spawn_s, "cancel": 1e6 * second.cancel_s}
-    return found
+        values |= {"spawn": 1e6 * second.spawn_s, "cancel": 1e6 * second.cancel_s}
+    return values
 
 
 def tables(run: Run[TaskSample]) -> list[Table]:
@@ -203,40 +203,28 @@ def tables(run: Run[TaskSample]) -> list[Table]:
     titled = {kind.title: values[kind.name] for kind in kinds}
     waits = "; ".join(f"{kind.title}: {kind.waits_on}" for kind in kinds)
     yields = "; ".join(f"{kind.title}: {kind.yields}" for kind in kinds)
-    notes = [f"It waits on: {waits}.", *absent(run.reasons())]
-    switch = [f"A switch is: {yields}."]
+    wait, switch = [f"It waits on: {waits}."], [f"A switch is: {yields}."]
     of_memory, of_times = Measured(MEMORY, titled), Measured(TIMES, titled)
     return [
-        of_run(run.head, of_memory, "Memory of a waiting task", OF_MEMORY, "task", notes),
-        of_run(run.head, of_times, "Spawn, switch and cancel a task", OF_TIMES, "task", switch),
+        of_run(run, of_memory, "Memory of a waiting task", OF_MEMORY, "task", wait),
+        of_run(run, of_times, "Spawn, switch and cancel a task", OF_TIMES, "task", switch),
     ]
-
-
-def absent(reasons: Mapping[str, str]) -> Iterator[str]:
-    for program, reason in reasons.items():
-        kind, _, number = program.partition(" ")
-        title = KINDS[kind].title if kind in KINDS else kind
-        yield (
-            f"{count(int(number))} × {title}: {reason}"
-            if number.isdigit()
-            else (f"{title}: {reason}")
-        )
 
 
 def designs(run: Run[TaskSample]) -> Iterator[Figure]:
     """The chart, if there is something to draw."""
-    found = measured(run)
+    costs = measured(run)
     rows = {
         KINDS[name].backend or name: {TOTAL: {n: size / KIB for n, size in values[TOTAL].items()}}
-        for name, values in found.values.items()
+        for name, values in costs.values.items()
         if TOTAL in values
     }
-    in_kib = {TOTAL: replace(found.measures[TOTAL], unit=IN_KIB)}
+    in_kib = {TOTAL: replace(costs.measures[TOTAL], unit=IN_KIB)}
     if rows:
         figure = Figure(
             name=STUDY.name,
             title="Memory of a waiting task",
-            headline=headline(found),
+            headline=headline(costs),
             subtitle="Slope of memory over the number of tasks that wait without a "
             "connection, user space and kernel together",
             data=Bars([Measured(in_kib, rows).panel("memory of one, KiB", TOTAL)]),
@@ -247,17 +235,17 @@ def designs(run: Run[TaskSample]) -> Iterator[Figure]:
 
 def fit(held: Sequence[TasksHeld], part: str) -> float | None:
     """Bytes of a part for one more task; None where it was not read."""
-    points = [(each.count, size) for each in held if (size := getattr(each, part)) is not None]
+    points = [(tasks.count, size) for tasks in held if (size := getattr(tasks, part)) is not None]
     if len({count for count, _ in points}) < FEWEST:
         return None
     return max(stats.theil_sen(*zip(*points, strict=True))[0], 0.0)
 
 
-def headline(found: Measured) -> str | None:
+def headline(costs: Measured) -> str | None:
     names = ("thread", "asyncio", "coroutine")
-    if len(found.with_(TOTAL, names)) < len(names):
+    if len(costs.with_(TOTAL, names)) < len(names):
         return None
-    thread, task, coroutine = (found.median(name, TOTAL) for name in names)
+    thread, task, coroutine = (costs.median(name, TOTAL) for name in names)
     return (
         f"A waiting thread uses as much memory as {count(round(thread / task))} asyncio tasks, "
         f"or {count(round(thread / coroutine))} bare coroutines"

@@ -66,30 +66,16 @@ def on_one(python: Sequence[str], names: Sequence[str] | None) -> list[Backend]:
     return [Backend(**json.loads(line)) for line in done.stdout.splitlines() if line[:1] == "{"]
 
 
-def choose(
-    known: Sequence[Backend],
-    wanted: Sequence[str] | None,
-    usual: Sequence[str] | None = None,
-) -> list[str]:
-    """The names to measure: the wanted ones, or by default the usual ones that can run here.
+def choose(names: Sequence[str] | None, *pythons: Sequence[str]) -> list[Backend]:
+    """Describe those backends as :func:`look_up` does; by default of all those that can run here.
 
-    ``usual`` is the profile's choice, None for every backend. Raises
-    :class:`BackendsError` if a wanted one is unknown or cannot run.
+    Raises :class:`BackendsError` if one that is named does not exist, or cannot run.
     """
-    by_name = {backend.name: backend for backend in known}
-    if wanted is None:
-        return [
-            backend.name
-            for backend in known
-            if backend.missing is None and (usual is None or backend.name in usual)
-        ]
-    for name in wanted:
-        if name not in by_name:
-            raise BackendsError(f"unknown backend {name!r}: choose from {', '.join(by_name)}")
-        if missing := by_name[name].missing:
-            raise BackendsError(missing)
-    # In the registry's order, not in the user's.
-    return [name for name in by_name if name in wanted]
+    known = look_up(names, *pythons)
+    for backend in known:
+        if backend.missing and names is not None:
+            raise BackendsError(backend.missing)
+    return [backend for backend in known if not backend.missing]
 
 
 def base_of(names: Sequence[str]) -> str:
@@ -113,16 +99,16 @@ def rebased(campaign: CampaignRecord, base: str) -> CampaignRecord:
 
 def as_server(name: str) -> Backend:
     """A server under test, described like a backend."""
-    one = SERVERS[name]
+    server = SERVERS[name]
     return Backend(
         name=name,
-        family=one.family,
+        family=server.family,
         rung=-1,
-        summary=one.summary,
-        changes=one.changes,
-        extra=one.extra,
-        no_https=None if one.tls else "as a server it speaks none",
-        several_threads=one.several_threads,
+        summary=server.summary,
+        changes=server.changes,
+        extra=server.extra,
+        no_https=None if server.tls else "as a server it speaks none",
+        several_threads=server.several_threads,
     )
 
 

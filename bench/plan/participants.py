@@ -80,7 +80,7 @@ class Participants:
         A group that was in every block stays in every block.
         """
         models, variants, rest = (
-            blocks if each == self.blocks else min(each, blocks)
-            for each in (self.models, self.variants, self.rest)
+            blocks if group == self.blocks else min(group, blocks)
+            for group in (self.models, self.variants, self.rest)
         )
         return replace(self, models=models, variants=variants, rest=rest)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 
 from bench.errors import BenchError
+from bench.machine import cpu
 from bench.plan import profiles
 from bench.plan.backends import base_of
 from bench.plan.labels import TWIN, Label
@@ -127,7 +128,7 @@ def labels_of(
     most = max((n for label, n in chosen.items() if label.name in sharing), default=0)
     if not point.polls:
         most = 0
-    found = dict(chosen)
+    taking_part = dict(chosen)
     for condition in point.varied:
         only = condition.only
         having = [label for label in chosen if only is None or label.name in only]
@@ -136,11 +137,17 @@ def labels_of(
             having = [first[name] for name in only or first if name in first]
         limit = most if condition.kind == "companion" else rule.blocks
         if limit:
-            found |= {
+            taking_part |= {
                 replace(label, condition=condition.name): min(chosen[label], limit)
                 for label in having
             }
-    return found
+    return taking_part
+
+
+def sharing(known: Iterable[Backend]) -> set[str]:
+    """The backends that have to share the server's processor on this machine."""
+    shared = cpu.split_cores().unpinned().shared
+    return {backend.name for backend in known if backend.several_threads and shared}
 
 
 def select(

@@ -6,7 +6,7 @@ are sized for two processors; a slower machine gets fewer blocks, see
 :mod:`bench.plan.budget`. Pages are chosen so that
 ``callbacks`` works for about 0.3 s in each block of a point in turns of the full profile, which is
 thirty turns; every other label gets a site on which it works for as long
-(:mod:`bench.plan.sizes`). Whole trials of a model backend take half a second to two seconds.
+(:mod:`bench.plan.budget`). Whole trials of a model backend take half a second to two seconds.
 Blocks and pages come from the scatter of the A/A pairs in a reference campaign
 (docs/notebook/method-studies.md, "How many blocks, and how long").
 """
@@ -43,7 +43,7 @@ from bench.plan.workloads import (
     Point,
 )
 from bench.schema import SpreadOver
-from bench.sides.tls import Tls
+from bench.sides.servers import Tls
 from crawlers.registry import MODELS
 from server.models.catalogue import SERVERS
 
@@ -395,18 +395,18 @@ def profile(name: str, only: Sequence[str] | None = None) -> Profile:
                 f"workloads: {', '.join(there)}"
             )
         taken.setdefault(first, []).append(word)
-    used = [found for part, found in parts.items() if part in taken or not only]
+    used = [source for part, source in parts.items() if part in taken or not only]
     by_id = {
         point.id: point
-        for found in reversed(used)
-        for point in found.points
-        if not only or known_as(point) & {*taken[found.name]}
+        for source in reversed(used)
+        for point in source.points
+        if not only or known_as(point) & {*taken[source.name]}
     }
-    usual = [found.backends for found in used]
-    times = [found.budget_s for found in used]
+    usual = [source.backends for source in used]
+    times = [source.budget_s for source in used]
     return replace(
         used[0],
-        name=JOINED.join(found.name for found in used),
+        name=JOINED.join(source.name for source in used),
         points=tuple(by_id.values()),
         backends=None if None in usual else tuple(dict.fromkeys(n for u in usual for n in u or ())),
         budget_s=None if None in times else max(time_s or 0.0 for time_s in times),

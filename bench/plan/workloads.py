@@ -25,10 +25,9 @@ from bench.conditions.condition import ASLEEP, TWIN, Condition, Params
 from bench.conditions.headers import LINES, with_lines
 from bench.conditions.held import HELD, HELD_AWAKE, RAMP_PER_S, TLS_RAMP_PER_S, Filling
 from bench.conditions.loads import UnderLoad, under
-from bench.conditions.opening import Opening
 from bench.conditions.processors import ALL, EVERYWHERE, Spreading
 from bench.conditions.recorders import NULL, SLOTS, WINDOWS
-from bench.conditions.schedule import Scheduled
+from bench.conditions.schedule import Opening, Scheduled
 from bench.conditions.ways import ENCRYPTED, HANDSHAKE, NEW, OVER_TLS, PLAIN, TICKETS
 from bench.conditions.work import WithWork
 from bench.machine import cpu
@@ -44,7 +43,7 @@ from bench.plan.participants import (
     Participants,
 )
 from bench.schema import SpreadOver
-from bench.sides.tls import Tls
+from bench.sides.servers import Tls
 from crawlers.catalogue import HANDED_OVER, OURS
 from crawlers.registry import MODELS
 from server.models.catalogue import SERVERS
@@ -134,7 +133,8 @@ class Point:
     @property
     def load(self) -> UnderLoad | None:
         """How a server is asked; None where crawlers are under test."""
-        return next((one for one in self.conditions if isinstance(one, UnderLoad)), None)
+        loads = (under for under in self.conditions if isinstance(under, UnderLoad))
+        return next(loads, None)
 
     def open_to(self, name: str) -> bool:
         """Whether the backend of this name is one that can be under test here."""
@@ -142,31 +142,31 @@ class Point:
 
     @property
     def memory(self) -> bool:
-        return any(one.memory for one in self.conditions)
+        return any(condition.memory for condition in self.conditions)
 
     @property
     def held(self) -> bool:
         """Whether there is a connection of every slot at the same time."""
-        return any(one.fills for one in self.conditions)
+        return any(condition.fills for condition in self.conditions)
 
     @property
     def tls(self) -> Tls | None:
         """What the server of all its trials offers."""
-        return next((one.tls for one in self.conditions if one.tls), None)
+        return next((condition.tls for condition in self.conditions if condition.tls), None)
 
     @property
     def over_tls(self) -> bool:
         """Whether any of its trials is over TLS, so that a backend without it takes no part."""
-        return any(one.tls for one in (*self.conditions, *self.varied))
+        return any(condition.tls for condition in (*self.conditions, *self.varied))
 
     @property
     def modes(self) -> list[Condition]:
         """Every label is under one of these, if there are any."""
-        return [one for one in self.varied if one.mode]
+        return [condition for condition in self.varied if condition.mode]
 
     def under(self, label: Label) -> tuple[Condition, ...]:
         """The conditions of a label's trials."""
-        own = (one for one in self.varied if one.name == label.condition)
+        own = (condition for condition in self.varied if condition.name == label.condition)
         return (*self.conditions, *own)
 
     @property
@@ -175,26 +175,26 @@ class Point:
 
         Not where it shares its processor with the client, nor in what is compared with that.
         """
-        sleeps = any(one.sleeps for one in (*self.conditions, *self.varied))
+        sleeps = any(condition.sleeps for condition in (*self.conditions, *self.varied))
         return self.delay == "none" and not sleeps
 
     @property
     def params(self) -> Params:
         """What is recorded: everything that makes this point what it is."""
-        found: Params = {
+        params: Params = {
             "slots": self.slots,
             "site": self.site_name or self.site,
             "delay": self.delay,
             "urls": self.urls,
             **dict.fromkeys(("connections", "rate", "ramp_per_s", "switch_interval_s")),
         }
-        for one in self.conditions:
-            found |= one.params(self.slots)
-        for one in self.varied:
-            found |= one.planned
+        for condition in self.conditions:
+            params |= condition.params(self.slots)
+        for condition in self.varied:
+            params |= condition.planned
         if self.modes:
-            found["modes"] = " ".join(one.name for one in self.modes)
-        return found | ({"rounds": self.rounds} if self.rounds else {})
+            params["modes"] = " ".join(condition.name for condition in self.modes)
+        return params | ({"rounds": self.rounds} if self.rounds else {})
 
 
 def mean_delay_s(spec: str) -> float:

@@ -97,32 +97,40 @@ def compare(first: Analysis, second: Analysis, *, force: bool = False) -> Machin
     asked_a, asked_b = asked(a), asked(b)
     rows = []
     for metric in METRICS:
-        floors = [stats.aa_noise_floor(records, metric) for records in (a, b)]
-        values_a, values_b = (
-            stats.block_values(stats.trials_of(each, *metric.workloads, twins=False), metric)
-            for each in (a, b)
-        )
+        floors = first.floor(metric), second.floor(metric)
+        blocks_of = [
+            stats.block_values(stats.trials_of(records, *metric.workloads, twins=False), metric)
+            for records in (a, b)
+        ]
         agreed = agreements(first, second, metric)
         for point in stats.points_of(a, *metric.workloads):
             # The same id may stand for another amount of work in another profile.
             if asked_a.get(point) != asked_b.get(point):
                 continue
             for label in stats.labels_of(a):
-                mine, other = (
-                    list(v.get((point, label), {}).values()) for v in (values_a, values_b)
-                )
-                if not mine or not other:
+                in_a, in_b = (list(found.get((point, label), {}).values()) for found in blocks_of)
+                if not in_a or not in_b:
                     continue
                 floor = max(floor.at(point, label) or 0.0 for floor in floors)
-                judged: JudgedRatio = (None, None, None, "another machine")
-                if force or not machines:
-                    judged = judge(metric, mine, other, floor)
-                middle_a, middle_b = float(np.median(mine)), float(np.median(other))
+                ratio, low, high, verdict = (
+                    judge(metric, in_a, in_b, floor) if force or not machines else ELSEWHERE
+                )
                 rows.append(
                     ComparedRow(
-                        *(point, label, metric.name, metric.unit, middle_a, middle_b),
-                        *judged,
-                        *(len(mine), len(other), floor, agreed.get((point, label))),
+                        point=point,
+                        label=label,
+                        metric=metric.name,
+                        unit=metric.unit,
+                        a=float(np.median(in_a)),
+                        b=float(np.median(in_b)),
+                        ratio=ratio,
+                        low=low,
+                        high=high,
+                        verdict=verdict,
+                        blocks_a=len(in_a),
+                        blocks_b=len(in_b),
+                        floor=floor,
+                        agreement=agreed.get((point, label)),
                     )
                 )
     if not rows:
@@ -130,11 +138,11 @@ def compare(first: Analysis, second: Analysis, *, force: bool = False) -> Machin
             "these two campaigns have no backend at the same workload point in common "
             "(were they run with the same profile?)"
         )
-    unlike = [point for point, mine in asked_a.items() if mine != asked_b.get(point, mine)]
+    unlike = [point for point, params in asked_a.items() if params != asked_b.get(point, params)]
     notes = {
         "These are different machines: --force judges them all the same": machines,
         "Not compared, because A and B ask for different work": unlike,
-        INCOMPLETE: [why for each in (a, b) if (why := unfinished(each))],
+        INCOMPLETE: [why for records in (a, b) if (why := unfinished(records))],
         LOST: [f"{label} at {point}" for point, label in lost(a, b)],
     }
     return MachineComparison(
@@ -148,6 +156,7 @@ def compare(first: Analysis, second: Analysis, *, force: bool = False) -> Machin
 
 JudgedRatio = tuple[float | None, float | None, float | None, Direction]
 """A ratio, its interval and the verdict."""
+ELSEWHERE: Final[JudgedRatio] = (None, None, None, "another machine")
 
 
 def judge(metric: Metric, a: Sequence[float], b: Sequence[float], floor: float) -> JudgedRatio:
@@ -180,12 +189,11 @@ def welch(a: Sequence[float], b: Sequence[float]) -> tuple[float, float, float]:
 
 def agreements(a: Analysis, b: Analysis, metric: Metric) -> dict[tuple[str, str], Agreement]:
     """(point, label) -> whether the verdicts on its ratio to the base agree."""
-    others = {(c.point, c.base, c.label): c.ratio for c in b.compare(metric)}
+    in_b = {(c.point, c.base, c.label): c.ratio for c in b.compare(metric)}
     return {
-        (c.point, c.label): agreement(c.ratio, other)
+        (c.point, c.label): agreement(c.ratio, ratio)
         for c in a.compare(metric)
-        if (other := others.get((c.point, c.base, c.label)))
-        and None not in (c.ratio.low, other.low)
+        if (ratio := in_b.get((c.point, c.base, c.label))) and None not in (c.ratio.low, ratio.low)
     }
 
 
@@ -207,28 +215,27 @@ def environment_differences(a: Environment, b: Environment) -> list[tuple[str, s
     software = ("python", "implementation", "openssl", "commit", "dirty")
     pairs = [(name, getattr(a, name), getattr(b, name)) for name in (*names, *software)]
     for group in ("python_build", "limits", "packages"):
-        mine, other = getattr(a, group), getattr(b, group)
-        keys = sorted(mine.keys() | other.keys())
-        pairs += [(f"{group}.{key}", mine.get(key), other.get(key)) for key in keys]
-    return [(what, str(one), str(two)) for what, one, two in pairs if one != two]
+        in_a, in_b = getattr(a, group), getattr(b, group)
+        keys = sorted(in_a.keys() | in_b.keys())
+        pairs += [(f"{group}.{key}", in_a.get(key), in_b.get(key)) for key in keys]
+    return [(what, str(in_a), str(in_b)) for what, in_a, in_b in pairs if in_a != in_b]
 
 
 def machine_differences(a: Environment, b: Environment) -> list[str]:
     """Signs that these are two machines; empty when they look like one."""
-    found = [name for name in MACHINE if getattr(a, name) != getattr(b, name)]
+    signs = [name for name in MACHINE if getattr(a, name) != getattr(b, name)]
     memory = a.memory_total_bytes, b.memory_total_bytes
     apart = max(memory) - min(memory) > MEMORY_TOLERANCE * max(memory)
-    return [*found, "memory_total_bytes"] if apart else found
+    return [*signs, "memory_total_bytes"] if apart else signs
 
 
 def unfinished(records: Records) -> str | None:
     """Why a campaign is not complete; None if it is."""
-    if records.end is not None and records.end.complete:
+    if records.unfinished is None:
         return None
-    why = records.end.reason if records.end is not None else "it has no end record"
-    trials = sum(entry.trials for entry in records.campaign.plan)
+    trials = records.planned
     done = f", {len(records.trials)} of {trials} trials" if trials else ""
-    return f"campaign {records.campaign.campaign} is incomplete ({why}{done})"
+    return f"campaign {records.campaign.campaign} is incomplete ({records.unfinished}{done})"
 
 
 def lost(a: Records, b: Records) -> list[tuple[str, str]]:
@@ -255,18 +262,18 @@ def asked(records: Records) -> dict[str, dict[str, object]]:
 # --- on the terminal ---------------------------------------------------------------------
 
 
-def show(found: MachineComparison, console: Console) -> None:
+def show(comparison: MachineComparison, console: Console) -> None:
     """Print how the environments differ, the table, and the totals."""
-    heads = [name(""), name(f"A: {found.a}"), name(f"B: {found.b}")]
-    differences = found.differences or [("no difference", "", "")]
+    heads = [name(""), name(f"A: {comparison.a}"), name(f"B: {comparison.b}")]
+    differences = comparison.differences or [("no difference", "", "")]
     tables.show(Table("The environments", heads, differences), console)
     caption = "B over A; worse and better are beyond the interval and the noise floor"
-    tables.show(tabled(caption, COLUMNS, found.rows, grouped=True), console)
-    for what, names in found.notes.items():
+    tables.show(tabled(caption, COLUMNS, comparison.rows, grouped=True), console)
+    for what, names in comparison.notes.items():
         console.print(f"{what}: {'; '.join(names)}.", soft_wrap=True, markup=False)
-    verdicts = _totals(row.verdict for row in found.rows)
-    console.print(f"Of {plural(len(found.rows), 'comparison')}: {verdicts}.")
-    if agreed := [row.agreement for row in found.rows if row.agreement]:
+    verdicts = _totals(row.verdict for row in comparison.rows)
+    console.print(f"Of {plural(len(comparison.rows), 'comparison')}: {verdicts}.")
+    if agreed := [row.agreement for row in comparison.rows if row.agreement]:
         console.print(f"Differences to the base, A and B: {_totals(agreed)}.")
 
 
@@ -287,5 +294,5 @@ COLUMNS: Final[CellMakers[ComparedRow]] = (
 )
 
 
-def _totals(found: Iterable[str]) -> str:
-    return listing([f"{number} {what}" for what, number in Counter(found).most_common()])
+def _totals(verdicts: Iterable[str]) -> str:
+    return listing([f"{number} {what}" for what, number in Counter(verdicts).most_common()])

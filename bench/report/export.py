@@ -27,16 +27,16 @@ from bench.store import Records
 
 Scalar = float | int | str | None
 
-PLAIN: Final = (
-    *("trial", "block", "position", "workload", "point", "backend", "label", "family", "rung"),
-    *("status", "reason", "started", "trial_s", "elapsed_s", "pages", "bytes", "pages_per_s"),
-    *("offered_per_s", "achieved_per_s", "late_starts", "redirects", "limiter"),
-)
-PARAMS: Final = (
-    *("slots", "connections", "rate", "delay", "site", "urls", "ramp_per_s", "recorder"),
-    *("server", "processors", "work_ms", "role", "rounds"),
-    *("tls", "mode"),
-)
+FIELDS: Final = """
+trial block position workload point backend label family rung status reason started trial_s
+elapsed_s pages bytes pages_per_s offered_per_s achieved_per_s late_starts redirects limiter
+"""
+"""The columns that are fields of a trial, in their order."""
+PARAMS: Final = """
+slots connections rate delay site urls ramp_per_s recorder server processors work_ms role rounds
+tls mode
+"""
+"""Those that are its parameters."""
 NESTED: Final = ("hdr", "handshakes", "left")
 """Fields that are no numbers."""
 FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
@@ -58,8 +58,8 @@ def table(records: Records) -> list[dict[str, Scalar]]:
 
 def row(trial: TrialRecord) -> dict[str, Scalar]:
     """One trial as a row."""
-    cells: dict[str, Scalar] = {name: getattr(trial, name) for name in PLAIN}
-    cells |= {name: trial.params.get(name) for name in PARAMS}
+    cells: dict[str, Scalar] = {name: getattr(trial, name) for name in FIELDS.split()}
+    cells |= {name: trial.params.get(name) for name in PARAMS.split()}
     client, polls = trial.pinning.get("client"), trial.server_polls
     cells["client_processors"] = len(client) if isinstance(client, list) else None
     cells["server_polls"] = None if polls is None else int(polls)

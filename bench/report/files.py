@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +18,6 @@ CITATION = "citation.bib"
 PLAIN_WIDTH = 140
 """Columns of a table where there is no terminal to ask."""
 
-STARTS = {"svg": b"<?xml", "png": b"\x89PNG\r\n\x1a\n"}
 FAILED_SHARE = 0.01
 """A larger share of failed trials is a fault; a few that were recorded with a reason are not."""
 
@@ -29,12 +28,12 @@ DIRTY: Final = {
 """The campaigns that are published although their code is in no commit, and why."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Checked:
     """What a check found, in lines for people."""
 
-    faults: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    faults: list[str]
+    notes: list[str]
 
 
 def check(folder: Path, *, drawn: bool = True) -> Checked:
@@ -52,18 +51,18 @@ def check(folder: Path, *, drawn: bool = True) -> Checked:
         ]
         for status in ("failed", "void")
     )
-    found = record_faults(records) + work_faults(records)
+    faults = record_faults(records) + work_faults(records)
     campaign = records.campaign
     notes = [f"+dirty: {DIRTY[campaign.campaign]}"] if campaign.campaign in DIRTY else []
     if fault := unpublishable(campaign):
-        (notes if drawn else found).append(fault)
+        (notes if drawn else faults).append(fault)
     if drawn:
-        found += void + chart_faults(folder / CHARTS) + page_faults(folder)
+        faults += void + missing_files(folder)
     else:
         failed += void
     if len(failed) > FAILED_SHARE * len(records.trials):
-        return Checked(found + failed, notes)
-    return Checked(found, notes + failed)
+        return Checked(faults + failed, notes)
+    return Checked(faults, notes + failed)
 
 
 def unpublishable(campaign: CampaignRecord) -> str | None:
@@ -77,18 +76,11 @@ def unpublishable(campaign: CampaignRecord) -> str | None:
 
 def record_faults(records: Records) -> list[str]:
     """Trials that are missing, and why."""
-    found = []
-    if records.end is None:
-        found.append("no end record: the campaign was interrupted")
-    elif not records.end.complete:
-        found.append(f"incomplete: {records.end.reason}")
-    if not records.trials:
-        found.append("no trial was recorded")
-    planned = sum(entry.trials for entry in records.campaign.plan)
+    faults = [f"incomplete: {records.unfinished}"] if records.unfinished else []
     recorded = len(records.every_trial)
-    if recorded != planned:
-        found.append(f"{recorded} trials recorded, {planned} planned")
-    return found
+    if recorded != records.planned:
+        faults.append(f"{recorded} trials recorded, {records.planned} planned")
+    return faults if recorded else [*faults, "no trial was recorded"]
 
 
 def work_faults(records: Records) -> list[str]:
@@ -106,21 +98,8 @@ def work_faults(records: Records) -> list[str]:
     ]
 
 
-def chart_faults(folder: Path) -> list[str]:
-    """Missing charts, and files whose content does not match their name.
-
-    PNG files may be missing: a repository keeps what its pages show.
-    """
-    drawn = {file: kind for kind in STARTS for file in sorted(folder.glob(f"*.{kind}"))}
-    found = [] if "svg" in drawn.values() else ["no svg chart was drawn"]
-    for file, kind in drawn.items():
-        with open(file, "rb") as opened:
-            if opened.read(len(STARTS[kind])) != STARTS[kind]:
-                found.append(f"charts/{file.name} is not {kind}")
-    return found
-
-
-def page_faults(folder: Path) -> list[str]:
-    """Which of page, summary and citation are missing."""
-    made = (folder / name for name in (PAGE, SUMMARY, CITATION))
-    return [f"no {file.name}" for file in made if not (file.is_file() and file.stat().st_size)]
+def missing_files(folder: Path) -> list[str]:
+    """What was not drawn or written. PNG may be missing: a repository keeps what its pages show."""
+    drawn = [] if any((folder / CHARTS).glob("*.svg")) else ["no svg chart was drawn"]
+    names = (PAGE, SUMMARY, CITATION)
+    return drawn + [f"no {name}" for name in names if not (folder / name).is_file()]

@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 
 from bench import filesystem
 from bench.analysis.stats import AT_LEVEL
-from bench.palette import COLOUR, dark_of
+from bench.palette import COLOUR, dark_of, mix
 
 _REFERENCE: Final = re.compile(r'(?:url\(#|href="#)([\w.-]+)')
 _FONT: Final = re.compile(r"font-family: [^;\"]*; ")
@@ -39,7 +39,7 @@ def templates(module: str, **filters: Callable[..., object]) -> jinja2.Environme
         lstrip_blocks=True,
     )
     found.filters.update(filters)
-    found.globals["level"] = AT_LEVEL
+    found.globals |= {"level": AT_LEVEL, "mix": mix}
     return found
 
 

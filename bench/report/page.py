@@ -143,7 +143,7 @@ def trusted(analysis: Analysis) -> Trusted:
     blocks = len({t.block for t in records.trials})
     alarms = f"{aa.alarms} of {aa.tested} comparisons of a backend with itself raised an alarm"
     against = {
-        "it was not measured to its end": not (records.end and records.end.complete),
+        "it was not measured to its end": records.unfinished is not None,
         f"{bad} of {plural(trials, 'trial')} do not count": bad > MOST_VOID * trials,
         f"{plural(blocks, 'block')} are too few for an interval": blocks < stats.MIN_BLOCKS,
         alarms: aa.alarms > (1 - stats.LEVEL) * aa.tested,

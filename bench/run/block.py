@@ -15,9 +15,8 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Final
 
 import numpy as np
@@ -26,29 +25,18 @@ import numpy.typing as npt
 from bench.controls import CONTROLS
 from bench.histograms import FloatArray
 from bench.machine import cpu, host, kernel
+from bench.plan.budget import once, sized, turn_s
 from bench.plan.plan import Turn
-from bench.plan.sizes import once, sized, turn_s
 from bench.plan.workloads import Point
 from bench.run import record
 from bench.run.crawling import Crawling
 from bench.run.serving import Serving
 from bench.run.trial import Bench, Trial
-from bench.run.turns import (
-    MOST_TASKS,
-    GroupEndedError,
-    Taker,
-    TakerGroup,
-    TurnTaken,
-    level,
-    take_turns,
-)
+from bench.run.turns import MOST_TASKS, Taker, TakerGroup, TurnTaken, level, take_turns
 from bench.schema import TrialRecord, Turns, TurnsRecord
-from bench.sides.process import ProcessError, WorkerError, threads
-from bench.sides.servers import Server, ServerError
+from bench.sides.process import threads
+from bench.sides.servers import Server
 from bench.turnlog import FEWEST_ROUNDS
-
-FAILURES: Final = (ProcessError, WorkerError, ServerError)
-LAST_WORDS_S: Final = 0.5
 
 TURNS_DEADLINE_S: Final = 120.0
 """The longest that the turns of one block may take, whatever is still alive."""
@@ -63,57 +51,6 @@ NO_WAIT: Final = (
 """Why a turn has no wait for a processor."""
 
 
-@dataclass(slots=True)
-class Member:
-    """One label of the block: its trial, both its sides, and its place among the takers."""
-
-    trial: Trial
-    sides: Crawling | Serving
-    taker: Taker
-
-    @property
-    def going(self) -> bool:
-        """Whether its crawl can still end well."""
-        return self.trial.status != "failed"
-
-    @property
-    def broke_off(self) -> bool:
-        """Whether a crawl was lost before its end. A worker that is done may end in its turn."""
-        return self.taker.lost is not None and self.sides.worker.process.poll() != 0
-
-    def lose(self, reason: str) -> None:
-        """Note why it is out, with the last words of what is under test."""
-        self.taker.lost = reason
-        self.trial.status, self.trial.reason = "failed", reason
-        self.sides.worker.end(LAST_WORDS_S)
-        self.trial.stderr = self.sides.tested.stderr_tail()
-
-    @contextmanager
-    def losing(self, limit_s: float) -> Iterator[None]:
-        """A part of the trial that may take so long; whatever fails, the others go on."""
-        try:
-            yield
-        except GroupEndedError:
-            self.lose("a process ended before its first turn")
-        except TimeoutError:
-            self.sides.worker.abort()
-            self.lose(f"no result in {limit_s:g} s; the worker was ended")
-        except FAILURES as error:
-            self.lose(str(error))
-
-    def end(self) -> None:
-        """End its processes at once, stopped or not, and whatever they have started."""
-        self.taker.worker.kill()
-        if self.trial.point.interleaved:
-            self.taker.server.kill()
-        if self.sides.progress is not None:
-            self.sides.progress.close()
-
-    def forget(self) -> None:
-        for file in self.trial.bench.scratch.glob(f"{self.trial.times.name}.*"):
-            file.unlink()
-
-
 def run(
     bench: Bench, point: Point, turns: Mapping[int, Turn], server: Server | None = None
 ) -> tuple[list[TrialRecord], TurnsRecord]:
@@ -125,167 +62,157 @@ def run(
     """
     began, noise = time.monotonic(), host.start()
     labels, taken, until = [str(turn.label) for turn in turns.values()], list[TurnTaken](), None
+    kind = Serving if point.load else Crawling
     with ExitStack() as stack:
-        trials = [Trial(bench, sized(point, turn.label), turn, n) for n, turn in turns.items()]
-        members = [start(stack, trial, server) for trial in trials]
+        trials = [kind(bench, sized(point, turn.label), turn, n) for n, turn in turns.items()]
+        for trial in trials:
+            start(stack, trial, server)
         try:
-            for member in members:
-                member.sides.ready()
-                tell(member)
-            for member in members:
-                warm(member)
+            for trial in trials:
+                trial.ready()
+                with trial.losing(trial.start_s):
+                    trial.tell()
+            for trial in trials:
+                warm(trial)
             before = kernel.counters()
             if point.interleaved:
                 taken = take_turns(
-                    [member.taker for member in members],
+                    [trial.taker for trial in trials],
                     random.Random(trials[0].hash_seed),
                     deadline=time.monotonic() + TURNS_DEADLINE_S,
                     rounds=point.rounds,
                 )
-                taken, until = evenly(taken, members)
-                finish(members)
+                taken, until = evenly(taken, trials)
+                finish(trials)
             else:
-                alone(members[0])
+                alone(trials[0])
         finally:
             # Together and at once: SIGTERM would wait until a stopped process is resumed.
-            for member in members:
-                member.end()
+            for trial in trials:
+                trial.end()
     # The machine keeps these for all processes together.
     moved, after = kernel.delta(before, kernel.counters()), host.finish(noise)
     record.drain()
     records = []
-    for place, member in enumerate(members):
-        member.trial.turns = summary(taken, labels, place, member)
-        records.append(record.finish(member.trial, member.sides, moved, after))
-        member.forget()
+    for place, trial in enumerate(trials):
+        trial.turns = summary(taken, labels, place, trial)
+        records.append(record.finish(trial, moved, after))
+        trial.forget()
     # Each has its share of the time that they spent together.
     share = (time.monotonic() - began) / len(records)
-    records = [one.model_copy(update={"trial_s": share}) for one in records]
+    records = [trial_record.model_copy(update={"trial_s": share}) for trial_record in records]
     return records, log(taken, labels, point, trials[0].turn.block, until)
 
 
-def start(stack: ExitStack, trial: Trial, server: Server | None) -> Member:
+def start(stack: ExitStack, trial: Trial, server: Server | None) -> None:
     """Start both sides of a trial; neither is waited for."""
     point, label = trial.point, trial.turn.label
-    sides = Serving(trial, stack) if point.load else Crawling(trial, stack, server)
-    taker = Taker(
-        worker=TakerGroup(sides.tested.pid),
-        server=TakerGroup(sides.other.pid),
-        count=sides.count,
-        begin=sides.worker.go,
-        total=sides.total,
+    trial.start(stack, server)
+    trial.taker = Taker(
+        worker=TakerGroup(trial.tested.pid),
+        server=TakerGroup(trial.other.pid),
+        count=trial.count,
+        look=trial.look,
+        begin=trial.worker.go,
         slots=point.slots,
         processors=trial.pinning.client,
         turn_s=turn_s(point, label),
         once=once(point, label),
     )
-    return Member(trial, sides, taker)
 
 
-def tell(member: Member) -> None:
-    sides, taker = member.sides, member.taker
-    with member.losing(sides.start_s):
-        sides.tell()
-    taker.total, taker.count, taker.look = sides.total, sides.count, sides.look
-
-
-def warm(member: Member) -> None:
+def warm(trial: Trial) -> None:
     """Wait until a worker has warmed up, warm its server, and stop both until their turn."""
-    if not member.going:
+    if not trial.going:
         return
-    trial, sides, taker = member.trial, member.sides, member.taker
     in_turns, began = trial.point.interleaved, time.monotonic()
-    with member.losing(sides.start_s):
-        sides.worker.ready(sides.start_s)
+    with trial.losing(trial.start_s):
+        trial.worker.ready(trial.start_s)
         if in_turns:
-            taker.worker.stop()
-        sides.warm()
+            trial.taker.worker.stop()
+        trial.warm()
         if in_turns:
-            sides.begin()
-            taker.server.stop()
+            trial.begin()
+            trial.taker.server.stop()
     trial.ready_s = time.monotonic() - began
 
 
-def alone(member: Member) -> None:
+def alone(trial: Trial) -> None:
     """A whole trial: nothing is stopped, and nothing else runs."""
-    trial, sides = member.trial, member.sides
-    if not member.going:
+    if not trial.going:
         return
 
     def sample() -> None:
-        sides.threads = max(sides.threads, threads(sides.tested.pid))
+        trial.threads = max(trial.threads, threads(trial.tested.pid))
 
-    with member.losing(trial.deadline_s), ExitStack() as ending:
-        ending.callback(sides.release)  # whatever happens, nothing is held in the end
+    with trial.losing(trial.deadline_s), ExitStack() as ending:
+        ending.callback(trial.release)  # whatever happens, nothing is held in the end
         with ExitStack() as around:
-            for one in trial.conditions:
-                around.enter_context(one.around(sides))
-            sides.begin()
-            sides.deadline = time.monotonic() + trial.deadline_s
-            sides.worker.go()
-        sides.result = sides.worker.result(sides.deadline, sample)
+            for condition in trial.conditions:
+                around.enter_context(condition.around(trial))
+            trial.begin()
+            trial.deadline = time.monotonic() + trial.deadline_s
+            trial.worker.go()
+        trial.result = trial.worker.result(trial.deadline, sample)
         sample()
-        for one in trial.conditions:
-            one.ended(sides)
-        sides.rest()
-        sides.collect()
+        for condition in trial.conditions:
+            condition.ended(trial)
+        trial.rest()
+        trial.collect()
 
 
-def finish(members: Sequence[Member]) -> None:
+def finish(trials: Sequence[Trial]) -> None:
     """Let all crawls run to their ends at the same time, and ask both ends what they saw."""
-    for member in members:
-        if member.going and member.broke_off:
-            member.lose(f"{member.taker.lost}: {member.sides.worker.ending()}")
-    going = [member for member in members if member.going]
-    for member in going:
-        member.taker.server.resume()
-        with member.losing(0.0):
-            member.sides.rest()
-    for member in going:
-        if member.going:
-            tested, pinning = member.taker.worker, member.trial.bench.pinning
+    for trial in trials:
+        if trial.going and trial.broke_off:
+            trial.lose(f"{trial.taker.lost}: {trial.worker.ending()}")
+    going = [trial for trial in trials if trial.going]
+    for trial in going:
+        trial.taker.server.resume()
+        with trial.losing(0.0):
+            trial.rest()
+    for trial in going:
+        if trial.going:
+            tested, pinning = trial.taker.worker, trial.bench.pinning
             if pinning.client:  # nothing is timed any more
                 cpu.pin(tested.pid, [*pinning.client, *pinning.server])
             tested.resume()
-            if not member.taker.begun:
-                member.taker.begin()
-            member.sides.threads = threads(tested.pid)
-    for member in going:
-        if member.going:
+            if not trial.taker.begun:
+                trial.taker.begin()
+            trial.threads = threads(tested.pid)
+    for trial in going:
+        if trial.going:
             # So many share the processors meanwhile.
-            limit_s = len(going) * member.trial.deadline_s
-            with member.losing(limit_s):
-                member.sides.result = member.sides.worker.result(time.monotonic() + limit_s)
-                member.sides.collect()
+            limit_s = len(going) * trial.deadline_s
+            with trial.losing(limit_s):
+                trial.result = trial.worker.result(time.monotonic() + limit_s)
+                trial.collect()
 
 
-def evenly(
-    turns: list[TurnTaken], members: Sequence[Member]
-) -> tuple[list[TurnTaken], float | None]:
+def evenly(turns: list[TurnTaken], trials: Sequence[Trial]) -> tuple[list[TurnTaken], float | None]:
     """Count turns up to the same place of each crawl, where pages differ by their place.
 
     Those of a list are all alike. A control goes through its work several times. A crawl that
     broke off did not get so far as the others; one that ended in its turn is done.
     """
-    if members[0].trial.point.urls is not None:
+    if trials[0].point.urls is not None:
         return turns, None
     crawls = [
         place
-        for place, member in enumerate(members)
-        if member.trial.turn.label.name not in CONTROLS and not member.broke_off
+        for place, trial in enumerate(trials)
+        if trial.turn.label.name not in CONTROLS and not trial.broke_off
     ]
     return level(turns, crawls)
 
 
-def summary(turns: list[TurnTaken], labels: list[str], place: int, member: Member) -> Turns | None:
+def summary(turns: list[TurnTaken], labels: list[str], place: int, trial: Trial) -> Turns | None:
     """What one label's turns add up to; also keeps the service times without a stop inside."""
-    mine = [turn for turn in turns if turn.taker == place]
-    counted = [turn for turn in mine if turn.counted]
-    if not mine:
+    own = [turn for turn in turns if turn.taker == place]
+    counted = [turn for turn in own if turn.counted]
+    if not own:
         return None
     spanned = None
-    trial = member.trial
-    service, ended = member.sides.seconds("service"), member.sides.seconds("ended")
+    service, ended = trial.seconds("service"), trial.seconds("ended")
     if len(service) and len(ended):
         first, last = turn_of(counted, ended - service), turn_of(counted, ended)
         inside = (first == last) & (last >= 0)
@@ -295,7 +222,7 @@ def summary(turns: list[TurnTaken], labels: list[str], place: int, member: Membe
     trial.waited_s = sum(turn.wait_s or 0.0 for turn in counted)
     return Turns(
         turn_s=turn_s(trial.point, trial.turn.label),
-        taken=len(mine),
+        taken=len(own),
         counted=len(counted),
         exchanges=sum(turn.exchanges for turn in counted),
         wall_s=sum(turn.wall_s for turn in counted),
@@ -315,8 +242,8 @@ def turn_of(turns: list[TurnTaken], at: FloatArray) -> npt.NDArray[np.int64]:
     began = np.array([turn.began for turn in turns])
     ended = began + np.array([turn.wall_s for turn in turns])
     index = np.searchsorted(began, at, side="right") - 1
-    found = np.where((index >= 0) & (at <= ended[index]), index, -1)
-    return found.astype(np.int64)
+    inside = np.where((index >= 0) & (at <= ended[index]), index, -1)
+    return inside.astype(np.int64)
 
 
 def too_few(point: str, block: int, rounds: int) -> str | None:

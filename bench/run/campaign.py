@@ -25,8 +25,7 @@ from bench.run.record import refused
 from bench.run.trial import Bench
 from bench.schema import EndRecord, TrialRecord
 from bench.sides.process import deferred
-from bench.sides.servers import Server, ServerError
-from bench.sides.tls import Tls
+from bench.sides.servers import Server, ServerError, Tls
 from bench.store import Log, Records
 from bench.terminal import Phases
 from bench.text import now
@@ -120,11 +119,11 @@ class Campaign:
             shared: Server | None = None
             for together in [turns] if point.interleaved else [[turn] for turn in turns]:
                 numbered = dict(enumerate(together, self._number))
-                able, found = dict[int, Turn](), dict[int, TrialRecord]()
+                able, outcomes = dict[int, Turn](), dict[int, TrialRecord]()
                 for number, turn in numbered.items():
                     if refusal := self.refusals.get((point.id, turn.label)):
                         backend = of_role(point, turn.label, self.backends)
-                        found[number] = refused(point, turn, backend, number, refusal)
+                        outcomes[number] = refused(point, turn, backend, number, refusal)
                     else:
                         able[number] = turn
                 if able:
@@ -135,12 +134,12 @@ class Campaign:
                     where = f"block {block_number + 1}/{len(self.plan.blocks)} {point.id}"
                     self._show(f"{where} {names}")
                     records, log = block.run(bench, point, able, shared)
-                    found |= {record.trial: record for record in records}
+                    outcomes |= {record.trial: record for record in records}
                     if point.interleaved:
                         turnlog.append(self.store.path.parent, log)
                         if log.warning:
                             self._note(f"warning: {log.warning}")
-                self._keep(*(found[number] for number in numbered))
+                self._keep(*(outcomes[number] for number in numbered))
 
     def _fit(self, server: Server | None, stack: ExitStack, bench: Bench, point: Point) -> Server:
         """The server of the trials before, or another.

@@ -15,95 +15,81 @@ from bench.run.turns import GroupEndedError
 from bench.schema import Shares
 from bench.sides.process import WorkerProcess
 from bench.sides.progress import Progress
-from bench.sides.protocol import Command, Result
-from bench.sides.servers import Server, ServerError, authorities
-from bench.sides.sides import Sides
+from bench.sides.protocol import Result
+from bench.sides.servers import Server, ServerError
 
 MARGIN: Final = 2
 """A crawl with so many times the exchanges that it should have is broken, and may fail."""
 
-PATIENCE: Final = 10.0
-"""A crawl that takes turns may last so many times a point's deadline: it waits for the others."""
 
+class Crawling(Trial):
+    _own = False  # it has a server of its own
+    _holds = False  # which holds its answers back
+    _by_ledger = False  # counts exchanges at the server, since that is not free in the worker
+    _before = 0.0, 0.0, 0.0
+    _served = 0
+    _working = 1.0  # share of the server's time that was not polling
 
-class Crawling(Sides):
-    def __init__(self, trial: Trial, stack: ExitStack, server: Server | None = None) -> None:
-        """Start a worker, and a server unless there is one; neither is waited for."""
-        bench, pinning = trial.bench, trial.pinning
-        self._trial, self._own, self._holds = trial, server is None, False
-        self._before, self._served = (0.0, 0.0, 0.0), 0
+    def start(self, stack: ExitStack, server: Server | None) -> None:
+        cores = self.bench.pinning.server
+        self._own = server is None
+        # For all labels of the block: one way of counting for what is compared.
+        self._by_ledger = not all(condition.counted for condition in self.point.varied)
         if server is None:
-            cores, under = bench.pinning.server, trial.conditions
-            server = stack.enter_context(start_server(trial.point, under, cores, wait=False))
-        worker = WorkerProcess(
-            python=bench.pythons[trial.turn.label.interpreter], extra_environment=trial.environment
-        )
-        stack.enter_context(worker)
-        trial.unpinned = pinning.keep(worker.pid, pinning.client)
-        super().__init__(
-            server,
-            worker,
-            worker,
-            server.child,
-            slots=trial.point.slots,
-            out=trial.times,
-            seed=trial.schedule_seed,
-            cores=bench.pinning.client,
-        )
+            server = start_server(self.point, self.conditions, cores, wait=False)
+            stack.enter_context(server)
+        self.server = server
+        python = self.bench.pythons[self.turn.label.interpreter]
+        self.worker = WorkerProcess(python=python, extra_environment=self.environment)
+        stack.enter_context(self.worker)
+        self.tested, self.other = self.worker, server.child
+        self.pin(self.worker.pid, self.pinning.client)
 
     def ready(self) -> None:
-        """Wait for a server of its own: without one there is no campaign.
-
-        Raises :class:`bench.sides.servers.ServerError` when it does not start.
-        """
         if self._own:
             self.server.ready()
 
     def tell(self) -> None:
-        """Tell the worker what to crawl; it warms up at once."""
-        trial, point, server = self._trial, self._trial.point, self.server
         if not self._own:  # the trials of a block share it, and place it differently
-            trial.unpinned = trial.unpinned or trial.pinning.keep(server.pid, trial.pinning.server)
-        self.total = server.urls * (REPEATS if trial.backend.family == FAMILY else 1)
-        if point.interleaved and all(one.counted for one in trial.conditions):
-            self.progress = Progress(MARGIN * self.total)
-            self.count = self.progress.count
-        if not all(one.counted for one in point.varied):
-            # For all labels: one way of counting for what is compared.
-            self.count, self.look = lambda: self._served, self._look
-        command = Command(
-            backend=trial.turn.label.name,
-            prefix=server.prefix,
-            warmup_prefix=trial.warmup.prefix,
-            urls=point.urls,
-            slots=point.slots,
-            timeout_s=trial.deadline_s * (PATIENCE if point.interleaved else 1),
-            out=str(trial.times),
-            progress=None if self.progress is None else self.progress.file,
-            cafile=authorities(trial.times.with_suffix(".pem"), trial.warmup, server),
-        )
-        for one in trial.conditions:
-            command = one.command(command, self)
-        self.command = command
-        self.worker.command(command)
+            self.pin(self.server.pid, self.pinning.server)
+        total = self.server.urls * (REPEATS if self.backend.family == FAMILY else 1)
+        self.taker.total = total
+        if self.point.interleaved and all(condition.counted for condition in self.conditions):
+            self.progress = Progress(MARGIN * total)
+        super().tell()
 
     def warm(self) -> None:
         if self._own:
             self.server.warm()
         self.server.reset()
 
+    def count(self) -> int:
+        if self._by_ledger or self.progress is None:
+            return self._served
+        return self.progress.count()
+
+    def look(self) -> None:
+        """Count exchanges at the server, where the worker does not.
+
+        After a turn the server has answered what was still asked, so the number is ahead of the
+        worker's by the requests in flight: as many after each turn, one or none for each slot.
+        """
+        if self._by_ledger:
+            try:
+                self._served = self.server.served()
+            except ServerError:
+                raise GroupEndedError from None
+
     def begin(self) -> None:
-        """Read what was used so far. From now on everything is part of the trial."""
         self._before = (*self.server.cpu(), self.server.work_s())
-        if self._trial.server_polls:
+        if self.server_polls:
             self.server.poll(True)
 
     def rest(self) -> None:
-        """Nothing is timed any more: the server may sleep."""
-        if self._trial.server_polls:
+        if self.server_polls:
             self.server.poll(False)
         if (used_s := sum(self._used())) > 0:
-            self.working = (self.server.work_s() - self._before[2]) / used_s
+            self._working = (self.server.work_s() - self._before[2]) / used_s
 
     def _used(self) -> tuple[float, float]:
         user_s, system_s = self.server.cpu()
@@ -113,49 +99,44 @@ class Crawling(Sides):
         self.server_cpu = self._used()
         self.ledger = self.server.ledger()
 
-    def reason(self, result: Result, parts: Fields) -> str | None:
-        """Why the trial does not count, or None when it does."""
-        trial, ledger = self._trial, self.ledger
-        assert ledger is not None
-        control = trial.backend.name if trial.backend.family == FAMILY else None
+    def why_void(self, result: Result, parts: Fields) -> str | None:
+        assert self.ledger is not None
         return void_reason(
-            trial.conditions,
+            self.conditions,
             result,
-            ledger,
+            self.ledger,
             self.slots,
             self.server.digest,
-            urls=trial.point.urls,
-            control=control,
+            urls=self.point.urls,
+            control=self.backend.name if self.backend.family == FAMILY else None,
             parts=parts,
         )
 
-    def strain(self, result: Result, rate: float, fields: Fields) -> Fields:
-        """How busy both sides were, and what limited the trial."""
-        trial, turns = self._trial, self._trial.turns
+    def strain(self, result: Result, fields: Fields) -> Fields:
+        turns, elapsed_s = self.turns, fields["elapsed_s"]
+        rate = result.answered / elapsed_s if elapsed_s else 0.0
         if turns is None:
             client_s, wall_s = result.user_s + result.system_s, result.call_s
             server_s = sum(self.server_cpu)
         else:  # its own clocks ran on while it was stopped
             client_s, server_s, wall_s = turns.cpu_s, turns.server_cpu_s, turns.wall_s
-        client = client_s / wall_s if wall_s else 0.0
-        # A server that polls is always busy; what counts is its work.
-        server = server_s / wall_s * min(1.0, self.working) if wall_s else 0.0
         # It was measured with keep-alive on plain HTTP, and says nothing about other ways.
-        plain = all(one.keep_alive and one.tls is None for one in trial.conditions)
+        plain = all(condition.keep_alive and not condition.tls for condition in self.conditions)
         shares = Shares(
-            client_share=client,
-            processors=trial.most_busy,
-            server_share=server,
-            ceiling_share=share_of(rate, trial.bench.ceiling if plain else None),
+            client_share=client_s / wall_s if wall_s else 0.0,
+            processors=self.most_busy,
+            # A server that polls is always busy; what counts is its work.
+            server_share=server_s / wall_s * min(1.0, self._working) if wall_s else 0.0,
+            ceiling_share=share_of(rate, self.bench.ceiling if plain else None),
             offered_share=share_of(rate, fields.get("offered_per_s")),
-            slots_share=share_of(rate, slot_bound(self.slots, trial.point.delay)),
+            slots_share=share_of(rate, slot_bound(self.slots, self.point.delay)),
         )
-        limited = all(one.limited for one in trial.conditions)
+        limited = all(condition.limited for condition in self.conditions)
         return {
             "shares": shares,
             "limiter": limiter(shares) if limited else None,
             "page_faults": result.page_faults,
-            "server_polls": trial.server_polls,
+            "server_polls": self.server_polls,
         }
 
     @property
@@ -174,23 +155,12 @@ class Crawling(Sides):
             self.server.release()
         self._holds = False
 
-    def _look(self) -> None:
-        """Count exchanges at the server, where the cost of counting in the worker is measured.
-
-        After a turn the server has answered what was still asked, so the number is ahead of the
-        worker's by the requests in flight: as many after each turn, one or none for each slot.
-        """
-        try:
-            self._served = self.server.served()
-        except ServerError:
-            raise GroupEndedError from None
-
 
 def start_server(
     point: Point, conditions: Sequence[Condition], cores: list[int], *, wait: bool
 ) -> Server:
     """Start a fixture server. Raises what :class:`Server` raises."""
-    options = [option for one in conditions for option in one.server()]
+    options = [option for condition in conditions for option in condition.server()]
     return Server(
         point.site, delay=point.delay, seed=SITE_SEED, cores=cores, wait=wait, options=options
     )

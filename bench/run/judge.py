@@ -50,7 +50,7 @@ def void_reason(
     """
     if by := result.mechanism.get("gil_by"):
         return f"the lock of this free-threaded interpreter was on at the end; suspects: {by}"
-    if all(one.crawls for one in conditions):
+    if all(condition.crawls for condition in conditions):
         if result.stopped:
             return f"the crawl was stopped: {result.stopped}"
         if control:
@@ -59,13 +59,14 @@ def void_reason(
             reason = crawl_reason(result, ledger, expected)
         if reason:
             return reason
-        if all(one.keep_alive for one in conditions) and ledger.connections_opened > slots:
+        kept = all(condition.keep_alive for condition in conditions)
+        if kept and ledger.connections_opened > slots:
             return f"{ledger.connections_opened} connections opened for {slots} slots"
         if ledger.peak_in_flight > slots:
             return f"{ledger.peak_in_flight} requests in flight at once with {slots} slots"
-    if ledger.handshakes and not any(one.tls for one in conditions):
+    if ledger.handshakes and not any(condition.tls for condition in conditions):
         return "the server counted handshakes on plain HTTP"
-    reasons = (one.void(result, ledger, slots, parts) for one in conditions)
+    reasons = (condition.void(result, ledger, slots, parts) for condition in conditions)
     return next(filter(None, reasons), None)
 
 
@@ -131,34 +132,34 @@ MOST_NAMES: Final = 4
 
 def unusable(trials: Sequence[TrialRecord]) -> list[str]:
     """What to do about the trials that failed or are void, a sentence for each cause."""
-    found = []
+    advice = []
     failed = [trial for trial in trials if trial.status == "failed"]
     void = [trial for trial in trials if trial.status == "void"]
     wrong = [trial for trial in void if (trial.reason or "").startswith("wrong digest")]
     erring = [trial for trial in wrong if trial.errors]
     if unlike := [trial for trial in wrong if not trial.errors]:
-        found.append(
+        advice.append(
             f"What to do: {_names(unlike)} did not find or read the pages that the site has. See "
             f"which: python -m crawlers conformance {unlike[0].backend}"
         )
     if erring:
         kinds = sorted({kind for trial in erring for kind in trial.errors})
-        found.append(
+        advice.append(
             f"What to do: requests of {_names(erring)} failed ({listing(kinds)}). Close "
             f"other programs, look at {program()} doctor, and run the campaign again."
         )
     if failed:
-        found.append(
+        advice.append(
             f"What to do: {_names(failed)} ended without a result. The reason and the stderr of "
             f"each trial are in its line of trials.jsonl; {program()} doctor shows the limits."
         )
     if others := [trial for trial in void if trial not in wrong]:
         first = others[0].reason or "no reason given"
-        found.append(
+        advice.append(
             f"What to do: {_names(others)} broke a rule of the comparison: {first}. "
             "If it is not the backend's fault, run the campaign again on a quiet machine."
         )
-    return found
+    return advice
 
 
 def _names(trials: Sequence[TrialRecord]) -> str:

@@ -105,10 +105,10 @@ def in_time(
     entries: list[PlannedPoint], budget_s: float, console: Console
 ) -> tuple[list[PlannedPoint], Budget]:
     """Cut the blocks that this machine has no time for, and say which."""
-    kept, found = budget.fit(entries, budget_s, slowness())
-    if found.cuts:
-        console.print(explain(found))
-    return kept, found
+    kept, fitted = budget.fit(entries, budget_s, slowness())
+    if fitted.cuts:
+        console.print(explain(fitted))
+    return kept, fitted
 
 
 def slowness() -> float:
@@ -120,17 +120,17 @@ def slowness() -> float:
     return min(host.spin() for _ in range(PROBES)) / USUAL_PROBE_S
 
 
-def explain(found: Budget) -> str:
-    fewer = [f"{cut.point} ({cut.blocks} of {cut.planned})" for cut in found.cuts if cut.blocks]
-    dropped = [cut.point for cut in found.cuts if not cut.blocks]
+def explain(fitted: Budget) -> str:
+    fewer = [f"{cut.point} ({cut.blocks} of {cut.planned})" for cut in fitted.cuts if cut.blocks]
+    dropped = [cut.point for cut in fitted.cuts if not cut.blocks]
     cuts = [f"these points get fewer blocks: {', '.join(fewer)}"] if fewer else []
     cuts += [f"these are left out: {', '.join(dropped)}"] if dropped else []
-    late = found.expected_s > found.budget_s
+    late = fitted.expected_s > fitted.budget_s
     return (
-        f"trials take {found.slowness:.1f} times as long here as the profile assumes, "
-        f"{minutes(found.planned_s)} min in all. To measure for no more than "
-        f"{minutes(found.budget_s)} min, {'; '.join(cuts)}."
-        + (f" That still takes about {minutes(found.expected_s)} min." if late else "")
+        f"trials take {fitted.slowness:.1f} times as long here as the profile assumes, "
+        f"{minutes(fitted.planned_s)} min in all. To measure for no more than "
+        f"{minutes(fitted.budget_s)} min, {'; '.join(cuts)}."
+        + (f" That still takes about {minutes(fitted.expected_s)} min." if late else "")
         + " Use --no-budget to measure every block."
     )
 

@@ -10,8 +10,6 @@ from bench.histograms import encode_latency
 from bench.machine import kernel
 from bench.plan.plan import Turn
 from bench.plan.workloads import SITE_SEED, Point
-from bench.run.crawling import Crawling
-from bench.run.serving import Serving
 from bench.run.trial import Trial
 from bench.schema import Cpu, HostNoise, Switches, TrialRecord
 from bench.sides.protocol import Result
@@ -33,9 +31,18 @@ NO_TURN: Final = (
 )
 
 NO_RESULT: Final[dict[str, Any]] = {
-    **dict.fromkeys(("elapsed_s", "pages", "bytes", "pages_per_s", "redirects")),
-    **dict.fromkeys(("digest", "cpu", "service_time", "ledger")),
-    **{"statuses": {}, "errors": {}, "mechanism": {}},
+    "elapsed_s": None,
+    "pages": None,
+    "bytes": None,
+    "pages_per_s": None,
+    "redirects": None,
+    "digest": None,
+    "cpu": None,
+    "service_time": None,
+    "ledger": None,
+    "statuses": {},
+    "errors": {},
+    "mechanism": {},
 }
 """The fields of a trial without a result."""
 
@@ -46,10 +53,10 @@ AS_SEEN: Final = ("pages", "bytes", "redirects", "statuses", "errors", "digest")
 def identity(point: Point, turn: Turn, backend: Backend, number: int) -> dict[str, Any]:
     """What a record says of a trial before it has run."""
     label = turn.label
-    own = next((one for one in point.varied if one.name == label.condition), None)
+    own = next((condition for condition in point.varied if condition.name == label.condition), None)
     params: Params = point.params | {"recorder": "times"}
-    for one in point.under(label):
-        params |= one.own
+    for condition in point.under(label):
+        params |= condition.own
     if own is not None and label.recorded == label.backend:
         params["condition"] = own.name
     control = backend.family == controls.FAMILY
@@ -89,20 +96,18 @@ def drain() -> None:
     kernel.drain(DRAIN_S, TIME_WAIT_ALLOWED)
 
 
-def finish(
-    trial: Trial, sides: Crawling | Serving, moved: dict[str, int | None], noise: HostNoise
-) -> TrialRecord:
+def finish(trial: Trial, moved: dict[str, int | None], noise: HostNoise) -> TrialRecord:
     """Judge the trial and write it all down."""
     bench, point, fields = trial.bench, trial.point, NO_RESULT
     pinning, client, server = trial.pinning, trial.pinning.client, trial.pinning.server
     if point.load:  # the server is under test, where a client is otherwise
         client, server = server, client
     seeds = {"hash": trial.hash_seed, "site": SITE_SEED, "campaign": bench.seed}
-    if any(one.seeded for one in trial.conditions):
-        seeds["schedule"] = trial.schedule_seed
-    if sides.result is not None and trial.status == "ok":
-        fields = measured(trial, sides, sides.result)
-        trial.reason = sides.reason(sides.result, sides.parts | fields)
+    if any(condition.seeded for condition in trial.conditions):
+        seeds["schedule"] = trial.seed
+    if trial.result is not None and trial.going:
+        fields = measured(trial, trial.result)
+        trial.reason = trial.why_void(trial.result, trial.parts | fields)
         if trial.reason is None and trial.turns is not None and not trial.turns.counted:
             trial.reason = NO_TURN
         trial.status = "ok" if trial.reason is None else "void"
@@ -113,12 +118,12 @@ def finish(
         status=trial.status,
         reason=trial.reason,
         started=trial.started,
-        digest_expected=sides.server.digest,
+        digest_expected=trial.server.digest,
         kernel=moved,
         pinning={
             "client": client or None,
             "server": server or None,
-            "reason": trial.unpinned or sides.server.not_pinned or pinning.reason,
+            "reason": trial.unpinned or trial.server.not_pinned or pinning.reason,
         },
         seeds=seeds,
         turns=trial.turns,
@@ -128,20 +133,19 @@ def finish(
     )
 
 
-def measured(trial: Trial, sides: Crawling | Serving, result: Result) -> dict[str, Any]:
+def measured(trial: Trial, result: Result) -> dict[str, Any]:
     """The fields of a record that need a result."""
-    turns, rate = trial.turns, paced(trial, sides, result)
-    elapsed_s = None if turns or rate is None else result.elapsed_s
-    if rate:
-        elapsed_s = result.answered / rate
-    user_s, system_s = sides.server_cpu
-    sampled = {"threads_sampled": sides.threads} if sides.threads else {}
+    turns, elapsed_s = trial.turns, None if trial.turns else result.elapsed_s
+    if turns and turns.exchanges:  # the rate is that of the time in which it ran
+        elapsed_s = result.answered * turns.wall_s / turns.exchanges
+    user_s, system_s = trial.server_cpu
+    sampled = {"threads_sampled": trial.threads} if trial.threads else {}
     fields: dict[str, Any] = {
         **{name: getattr(result, name) for name in AS_SEEN},
         "elapsed_s": elapsed_s,
         "pages_per_s": result.pages / elapsed_s if elapsed_s else None,
-        "mechanism": {**sides.mechanism, **sampled},
-        "ledger": sides.ledger,
+        "mechanism": {**trial.mechanism, **sampled},
+        "ledger": trial.ledger,
         "cpu": Cpu(
             client_user_s=result.user_s,
             client_system_s=result.system_s,
@@ -149,21 +153,11 @@ def measured(trial: Trial, sides: Crawling | Serving, result: Result) -> dict[st
             server_system_s=system_s,
         ),
         "switches": Switches(voluntary=result.voluntary, involuntary=result.involuntary),
-        "service_time": sides.latency("service"),
+        "service_time": trial.latency("service"),
     }
     if turns is not None:  # those of exchanges that no stop fell into, if any
         inside = trial.within_turns
         fields["service_time"] = encode_latency(inside) if len(inside) else None
-    for one in trial.conditions:
-        fields |= one.seen(sides, rate or 0.0)
-    return {**fields, **sides.strain(result, rate or 0.0, fields)}
-
-
-def paced(trial: Trial, sides: Crawling | Serving, result: Result) -> float | None:
-    """Exchanges per second; None where nothing counts."""
-    turns = trial.turns
-    done, took_s = (turns.exchanges, turns.wall_s) if turns else (result.answered, result.elapsed_s)
-    rate: float | None = done / took_s if took_s else 0.0
-    for one in trial.conditions:
-        rate = one.rate(sides, rate or 0.0)
-    return rate
+    for condition in trial.conditions:
+        fields |= condition.seen(trial)
+    return {**fields, **trial.strain(result, fields)}

@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 import shlex
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from rich.text import Text
 from bench import store, turnlog
 from bench.controls import CONTROLS
 from bench.launch import OWN_PYTHON, RESULTS, ROOT, shown
-from bench.machine import cpu, doctor, environment, interpreters
+from bench.machine import doctor, environment, interpreters
 from bench.machine.interpreters import FoundInterpreter
 from bench.plan import backends, plan, profiles
 from bench.plan.budget import plan_s
@@ -25,7 +24,7 @@ from bench.plan.plan import Plan, PlanError, PlannedPoint, Selection
 from bench.plan.profiles import Profile
 from bench.run import judge, preflight
 from bench.run.campaign import INTERRUPTED, Campaign
-from bench.schema import CampaignRecord, EndRecord, ResumeRecord
+from bench.schema import EndRecord, ResumeRecord
 from bench.store import Log, Records
 from bench.terminal import Phases, Terminal
 from bench.text import minutes, now, plural
@@ -34,11 +33,11 @@ from crawlers.backend import Backend
 
 def own_command(arguments: Sequence[str]) -> list[str]:
     """The command line for the record, without folders of this machine."""
-    shown = []
+    words = []
     for argument in arguments:
         name, equals, value = argument.rpartition("=")
-        shown.append(f"{name}{equals}{Path(value).name}" if value.startswith("/") else argument)
-    return shown
+        words.append(f"{name}{equals}{Path(value).name}" if value.startswith("/") else argument)
+    return words
 
 
 @dataclass(slots=True)
@@ -68,50 +67,9 @@ class Finished:
 
 
 def run(options: Options, console: Console) -> Finished:
-    """Run or resume a campaign.
-
-    Raises :class:`bench.errors.BenchError` when it cannot start.
-    """
+    """Run a new campaign. Raises :class:`bench.errors.BenchError` when it cannot start."""
     doctor.require_proc()
-    with ExitStack() as stack:
-        if options.resume is None:
-            earlier, todo, known = begin(options, console)
-            file = options.results / earlier.campaign.campaign / store.FILE_NAME
-            log = stack.enter_context(Log(file, create=True))
-            log.append(earlier.campaign)
-            pythons = options.interpreters
-        else:
-            # Locked before it is read: another --resume may be adding to it.
-            log = stack.enter_context(Log(store.trials_file(options.resume), create=False))
-            earlier, todo, known, pythons = resumed(log, options.interpreters, console)
-        if pythons:
-            on = [python.name for python in pythons]
-            known = [replace(b, name=name) for b in known for name in on_each([b.name], on)]
-        by_name = CONTROLS | {backend.name: backend for backend in known}
-        folder = log.path.parent
-        campaign = Campaign(
-            earlier=earlier,
-            plan=todo,
-            store=log,
-            display=Phases(console),
-            backends=by_name,
-            refusals=preflight.refusals(todo, by_name, folder, console),
-            deadline_s=options.deadline_s,
-            pythons={"": OWN_PYTHON} | {found.name: found.command for found in pythons},
-        )
-        announce(earlier.campaign, todo, folder, console)
-        with preflight.announced(console):
-            end = campaign.run()
-    return Finished(folder, store.load(folder), end)
-
-
-def begin(options: Options, console: Console) -> tuple[Records, Plan, list[Backend]]:
-    """What a new campaign measures: a record without trials, its plan, and the backends."""
     profile, known, names, entries = choose(options)
-    if options.backends is None:
-        for backend in known:
-            if backend.missing:
-                Terminal(stderr=True).print(f"left out: {backend.missing}")
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)
     budget, budget_s = None, options.budget_s or profile.budget_s
     if options.limited and options.blocks is None and budget_s is not None:
@@ -124,51 +82,98 @@ def begin(options: Options, console: Console) -> tuple[Records, Plan, list[Backe
         seed=seed,
         command=options.command,
         environment=environment.collect(ROOT),
-        interpreters=[found.record for found in options.interpreters],
+        interpreters=[python.record for python in options.interpreters],
         missing=options.missing,
         known=known,
         budget=budget,
     )
     if options.base is not None:
         record = backends.rebased(record, options.base)
-    return Records(record), todo, known
+    with Log(options.results / record.campaign / store.FILE_NAME, create=True) as log:
+        log.append(record)
+        return measure(log, Records(record), todo, known, options, console)
+
+
+def resume(options: Options, console: Console) -> Finished:
+    """Continue the campaign that the options name. Raises what :func:`run` raises."""
+    assert options.resume is not None
+    doctor.require_proc()
+    # Locked before it is read: another --resume may be adding to it.
+    with Log(store.trials_file(options.resume), create=False) as log:
+        earlier = store.load(log.path)
+        record = earlier.campaign
+        if earlier.end is not None and earlier.end.complete:
+            raise PlanError(f"campaign {record.campaign} is complete; nothing to resume")
+        names = list(dict.fromkeys(Label.parse(name).name for name in record.backends))
+        pythons = options.interpreters
+        if record.interpreters:
+            pythons = interpreters.again(record.interpreters, pythons or interpreters.find()[0])
+        known = backends.choose(names, *(python.command for python in pythons))
+        todo = plan.rebuild(record)
+        note_resumption(log, earlier, console)
+        options = replace(options, interpreters=pythons)
+        return measure(log, earlier, todo, known, options, console)
+
+
+def measure(
+    log: Log,
+    earlier: Records,
+    todo: Plan,
+    known: Sequence[Backend],
+    options: Options,
+    console: Console,
+) -> Finished:
+    """Say what will be measured, and what this machine forbids, and measure it."""
+    record, folder = earlier.campaign, log.path.parent
+    if on := [python.name for python in options.interpreters]:
+        known = [replace(b, name=name) for b in known for name in on_each([b.name], on)]
+    by_name = CONTROLS | {backend.name: backend for backend in known}
+    campaign = Campaign(
+        earlier=earlier,
+        plan=todo,
+        store=log,
+        display=Phases(console),
+        backends=by_name,
+        refusals=preflight.refusals(todo, by_name, folder, console),
+        deadline_s=options.deadline_s,
+        pythons={"": OWN_PYTHON} | {python.name: python.command for python in options.interpreters},
+    )
+    expected_s = plan_s(todo.entries, record.budget.slowness if record.budget else 1.0)
+    console.print(
+        f"campaign {record.campaign}: profile {record.profile}, {record.blocks} blocks, "
+        f"{len(todo.turns)} trials of {', '.join(record.backends)}, seed {record.seed}; "
+        f"about {minutes(expected_s)} min\nrecords: {shown(log.path)}",
+        soft_wrap=True,
+    )
+    with preflight.announced(console):
+        end = campaign.run()
+    return Finished(folder, store.load(folder), end)
 
 
 def choose(options: Options) -> tuple[Profile, list[Backend], list[str], list[PlannedPoint]]:
-    """The profile, the backends it needs, their names, and its points before any block is cut."""
+    """The profile, the backends to measure, their names, and its points before any is cut."""
     profile = profiles.profile(options.profile, options.only)
-    pythons = [found.command for found in options.interpreters]
-    known = backends.look_up(options.backends or profile.backends, *pythons)
-    names = backends.choose(known, options.backends, profile.backends)
+    pythons = [python.command for python in options.interpreters]
+    if options.backends is not None:
+        known = backends.choose(options.backends, *pythons)
+    else:
+        known = backends.look_up(profile.backends, *pythons)
+        for backend in known:
+            if backend.missing:
+                Terminal(stderr=True).print(f"left out: {backend.missing}")
+        known = [backend for backend in known if not backend.missing]
+    names = [backend.name for backend in known]
     if options.interpreters:
-        names = on_each(names, [found.name for found in options.interpreters])
+        names = on_each(names, [python.name for python in options.interpreters])
     entries = plan.select(
         profile,
         names,
         selection=options.selection,
         blocks=options.blocks,
         named=options.backends is not None,
-        sharing=sharing(known),
+        sharing=plan.sharing(known),
     )
     return profile, known, names, entries
-
-
-def resumed(
-    log: Log, pythons: Sequence[FoundInterpreter], console: Console
-) -> tuple[Records, Plan, list[Backend], Sequence[FoundInterpreter]]:
-    """What an earlier campaign measures, and what it needs for that, found again."""
-    earlier = store.load(log.path)
-    record = earlier.campaign
-    if earlier.end is not None and earlier.end.complete:
-        raise PlanError(f"campaign {record.campaign} is complete; nothing to resume")
-    names = list(dict.fromkeys(Label.parse(name).name for name in record.backends))
-    if record.interpreters:
-        pythons = interpreters.again(record.interpreters, pythons or interpreters.find()[0])
-    known = backends.look_up(names, *(found.command for found in pythons))
-    backends.choose(known, names)
-    todo = plan.rebuild(record)
-    note_resumption(log, earlier, console)
-    return earlier, todo, known, pythons
 
 
 def planned(options: Options) -> tuple[str, Sequence[PlannedPoint]]:
@@ -195,12 +200,6 @@ def dry_run(options: Options, console: Console) -> tuple[str, Sequence[PlannedPo
     return name, entries
 
 
-def sharing(known: Iterable[Backend]) -> set[str]:
-    """The backends that have to share the server's processor on this machine."""
-    shared = cpu.split_cores().unpinned().shared
-    return {backend.name for backend in known if backend.several_threads and shared}
-
-
 def note_resumption(opened: Log, earlier: Records, console: Console) -> None:
     """Record that the campaign was resumed, over what a crash left half written."""
     turnlog.load(opened.path.parent)  # a damaged file had better be said before it is measured
@@ -221,17 +220,6 @@ def note_resumption(opened: Log, earlier: Records, console: Console) -> None:
             "The two parts of the campaign may differ for that reason",
             style="yellow",
         )
-
-
-def announce(record: CampaignRecord, todo: Plan, folder: Path, console: Console) -> None:
-    slowness = record.budget.slowness if record.budget else 1.0
-    expected = plan_s(todo.entries, slowness)
-    console.print(
-        f"campaign {record.campaign}: profile {record.profile}, {record.blocks} blocks, "
-        f"{len(todo.turns)} trials of {', '.join(record.backends)}, seed {record.seed}; "
-        f"about {minutes(expected)} min\nrecords: {shown(folder / store.FILE_NAME)}",
-        soft_wrap=True,
-    )
 
 
 def exit_code(finished: Finished, console: Console, *, explained: bool = False) -> int:

@@ -8,8 +8,7 @@ server has to wake a processor. Both ends compare what they saw.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack, closing
-from dataclasses import replace
+from contextlib import ExitStack
 from typing import Final
 
 from bench.conditions.condition import Fields
@@ -18,94 +17,59 @@ from bench.plan.workloads import SITE_SEED
 from bench.run.judge import BUSY
 from bench.run.trial import Trial
 from bench.schema import Shares
-from bench.sides.process import ProcessError, WorkerProcess
+from bench.sides.process import WorkerProcess
 from bench.sides.progress import PLACES, Progress
-from bench.sides.protocol import Command, Result
-from bench.sides.servers import ModelServer, Served, ServerError, authorities
-from bench.sides.sides import Sides
+from bench.sides.protocol import Result
+from bench.sides.servers import ModelServer, Served, Server
 
 
-class Serving(Sides):
-    def __init__(self, trial: Trial, stack: ExitStack) -> None:
-        """Start both, neither of them is waited for; each gets processors of its own."""
-        point, label, pinning = trial.point, trial.turn.label, trial.pinning
-        options = [option for one in trial.conditions for option in one.server()]
-        python = trial.bench.pythons[label.interpreter]
-        self._model = ModelServer(label.name, point.site, SITE_SEED, python, options)
-        stack.enter_context(self._model)
-        load = WorkerProcess(f"the load of {label}", module="bench.sides.loader")
-        stack.enter_context(load)
-        for pid, cores in ((self._model.pid, pinning.client), (load.pid, pinning.server)):
-            trial.unpinned = trial.unpinned or pinning.keep(pid, cores)
-        self._memory = stack.enter_context(closing(Progress(PLACES)))
-        self._trial, self._faults = trial, 0
-        self._served: Served | None = None
-        super().__init__(
-            self._model,
-            load,
-            self._model.child,
-            load,
-            slots=point.slots,
-            out=trial.times,
-            seed=trial.schedule_seed,
-            theirs=memory.PORT,
-            start_s=60.0,  # a load asks for every page of the site before it is ready
-            settle_s=0.5,  # a server looks at its deadlines and goes back to sleep
-            progress=self._memory,
-            count=self._memory.told,
-        )
+class Serving(Trial):
+    server: ModelServer
+    progress: Progress
+    theirs = memory.PORT
+    start_s = 60.0  # a load asks for every page of the site before it is ready
+    settle_s = 0.5  # a server looks at its deadlines and goes back to sleep
+    _served: Served | None = None
+    _faults = 0
 
-    def ready(self) -> None:
-        """It is what is under test, and may fail as such."""
+    def start(self, stack: ExitStack, server: Server | None) -> None:
+        """Each of both gets processors of its own."""
+        label, pinning = self.turn.label, self.pinning
+        options = [option for condition in self.conditions for option in condition.server()]
+        python = self.bench.pythons[label.interpreter]
+        self.server = ModelServer(label.name, self.point.site, SITE_SEED, python, options)
+        stack.enter_context(self.server)
+        self.worker = WorkerProcess(f"the load of {label}", module="bench.sides.loader")
+        stack.enter_context(self.worker)
+        self.tested, self.other = self.server.child, self.worker
+        self.pin(self.tested.pid, pinning.client)
+        self.pin(self.other.pid, pinning.server)
+        self.progress = Progress(PLACES)
 
     def tell(self) -> None:
-        trial, model = self._trial, self._model
-        try:
-            model.ready()
-        except ServerError as error:
-            raise ProcessError(str(error)) from None
-        command = Command(
-            backend=trial.turn.label.name,
-            prefix=model.prefix,
-            urls=model.urls,
-            slots=trial.point.slots,
-            timeout_s=trial.deadline_s,
-            out=str(trial.times),
-            progress=self._memory.file,
-            cafile=authorities(trial.times.with_suffix(".pem"), model),
-        )
-        for one in trial.conditions:
-            command = one.command(command, self)
-        assert command.load is not None, "a condition says how to ask"
-        load = replace(command.load, awake=trial.server_polls)
-        self.command = replace(command, load=load)
-        self.worker.command(self.command)
-
-    def warm(self) -> None:
-        """The load has asked for every page."""
+        # It is what is under test, and may fail as such.
+        self.server.ready()
+        super().tell()
 
     def begin(self) -> None:
-        self._faults = self._model.page_faults()
+        self._faults = self.server.page_faults()
 
     def rest(self) -> None:
-        self._memory.stop()
+        self.progress.stop()
 
     def collect(self) -> None:
-        self.server_cpu = self._model.cpu()
-        self._faults = self._model.page_faults() - self._faults
-        self._served = self._model.finish()
+        self.server_cpu = self.server.cpu()
+        self._faults = self.server.page_faults() - self._faults
+        self._served = self.server.finish()
 
-    def reason(self, result: Result, parts: Fields) -> str | None:
-        """Why the trial does not count, or None when it does."""
+    def why_void(self, result: Result, parts: Fields) -> str | None:
         assert self._served is not None
-        name = self._trial.turn.label.name
-        return served_reason(name, result, self._served, self.server.digest)
+        return served_reason(self.turn.label.name, result, self._served, self.server.digest)
 
-    def strain(self, result: Result, rate: float, fields: Fields) -> Fields:
-        """How busy the server was, and whether that limited the trial."""
-        turns = self._trial.turns
+    def strain(self, result: Result, fields: Fields) -> Fields:
+        turns = self.turns
         # A server that waits for its processor is not idle: other programs are running there.
-        used_s = turns.cpu_s + self._trial.waited_s if turns else 0.0
+        used_s = turns.cpu_s + self.waited_s if turns else 0.0
         share = used_s / turns.wall_s if turns and turns.wall_s else None
         limited = None if share is None else "server" if share >= BUSY else "client"
         return {
@@ -117,16 +81,19 @@ class Serving(Sides):
 
     @property
     def mechanism(self) -> Mapping[str, str | int]:
-        return self._model.facts
+        return self.server.facts
+
+    def count(self) -> int:
+        return self.progress.told()
 
     def hold(self) -> None:
         """A load holds its connections by itself."""
 
     def held(self) -> int:
-        return self._memory.told()
+        return self.progress.told()
 
     def release(self) -> None:
-        self._memory.stop()
+        self.progress.stop()
 
 
 UNCOUNTED: Final = ("bare",)

@@ -43,7 +43,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.machine import cpu, host
-from bench.plan.sizes import LONG_TURN_SLOTS, TURN_S
+from bench.plan.budget import LONG_TURN_SLOTS, TURN_S
 from bench.sides.process import interruptible
 
 # --- a process group ---------------------------------------------------------------------
@@ -92,8 +92,8 @@ class TakerGroup:
         try:
             os.kill(-self.pid, signal.SIGSTOP)
             # WNOWAIT, so that the process that started the child can still collect its exit.
-            found = os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
-            if found is None or found.si_code not in (os.CLD_STOPPED, os.CLD_TRAPPED):
+            ended = os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+            if ended is None or ended.si_code not in (os.CLD_STOPPED, os.CLD_TRAPPED):
                 raise GroupEndedError
             os.waitid(os.P_PID, self.pid, os.WSTOPPED)
         except (ProcessLookupError, ChildProcessError):
@@ -123,10 +123,6 @@ class TakerGroup:
         with suppress(ProcessLookupError):
             os.kill(-self.pid, signal.SIGCONT)
 
-    def kill(self) -> None:
-        with suppress(ProcessLookupError):
-            os.kill(-self.pid, signal.SIGKILL)
-
     def look_for_children(self) -> None:
         """Find the child's own children, whose processor time belongs to it, and all threads."""
         self._members = [self.pid]
@@ -142,15 +138,15 @@ class TakerGroup:
 
         Counts the threads on the way.
         """
-        found: list[str] = []
+        files: list[str] = []
         for pid in self._members:
             try:
                 tasks = os.listdir(f"/proc/{pid}/task")
             except OSError:
                 return None
-            found += [f"/proc/{pid}/task/{task}/schedstat" for task in tasks]
-        self.threads = len(found)
-        return None if self.many else found
+            files += [f"/proc/{pid}/task/{task}/schedstat" for task in tasks]
+        self.threads = len(files)
+        return None if self.many else files
 
     def wait_s(self) -> float | None:
         """Seconds that the group's threads could have run so far and had no processor.
@@ -183,6 +179,9 @@ SETTLE_S = 0.25
 LOOK_S = 0.002
 """How often it looks meanwhile."""
 
+ENDLESS = 10**12
+"""Exchanges of a load, which stops when it is told to."""
+
 
 @dataclass(slots=True)
 class Taker:
@@ -192,11 +191,11 @@ class Taker:
     server: TakerGroup
     count: Callable[[], int]  # the exchanges completed so far
     begin: Callable[[], None]  # starts the crawl; called in the first turn
-    total: int  # exchanges of the crawl
     slots: int
-    # Called at the end of each turn, between the worker's stop and the server's, if the count
-    # comes from the server. It may raise :class:`GroupEndedError`.
-    look: Callable[[], None] | None = None
+    total: int = ENDLESS  # exchanges of the crawl
+    # Called at the end of each turn, between the worker's stop and the server's, because the count
+    # may come from the server. It may raise :class:`GroupEndedError`.
+    look: Callable[[], None] = lambda: None
     processors: Sequence[int] = ()  # the worker's, whose stolen time is read
     turn_s: float = TURN_S
     once: bool = False  # takes one turn in each round, in the middle of it
@@ -341,8 +340,7 @@ def take_turn(taker: Taker, index: int, number: int) -> TurnTaken:
             taker.lost = "the worker ended in its turn"
         stopped_at = time.monotonic()
         try:
-            if taker.look is not None:
-                taker.look()
+            taker.look()
             taker.server.stop()
         except GroupEndedError:
             taker.lost = taker.lost or "the process at the other end ended"
@@ -400,7 +398,7 @@ def level(turns: list[TurnTaken], among: Collection[int]) -> tuple[list[TurnTake
 
     The first fifth of a tree is its inner pages, whose links are new. They cost half as much
     again as the leaves. One label's site is too large if its weight is wrong
-    (:mod:`bench.plan.sizes`). Then its turns hold more of the first pages than another's, and a
+    (:mod:`bench.plan.budget`). Then its turns hold more of the first pages than another's, and a
     page seems to cost more. Up to the same place, all crawls have the same pages.
     """
     counted = [[t.reached for t in turns if t.taker == place and t.counted] for place in among]

@@ -36,16 +36,16 @@ KINDS = frozenset({*TASKS, *TIMERS, *CONNECTIONS})
 
 def count() -> Counter[str]:
     gc.collect()
-    found = Counter(f"descriptor {target}" for target in _targets())
-    found.update(f"thread {thread.name}" for thread in threading.enumerate())
+    counts = Counter(f"descriptor {target}" for target in _targets())
+    counts.update(f"thread {thread.name}" for thread in threading.enumerate())
     children = Path(f"/proc/self/task/{os.getpid()}/children")
-    found["child"] = len(children.read_text(encoding="ascii").split()) if children.exists() else 0
-    found.update(
+    counts["child"] = len(children.read_text(encoding="ascii").split()) if children.exists() else 0
+    counts.update(
         f"object {kind.__module__}.{kind.__qualname__}"
         for kind in map(type, gc.get_objects())
         if kind.__name__ in KINDS
     )
-    return found
+    return counts
 
 
 def more_than(before: Counter[str], patience_s: float) -> Counter[str]:

@@ -231,11 +231,11 @@ class Loader:
             knock(number % len(self.pages))
         wait_s = 0.0 if self.load.awake else LOOK_S
         while asked:
-            for one in self._answered(epoll, asked, wait_s):
-                one.sock.close()
+            for answered in self._answered(epoll, asked, wait_s):
+                answered.sock.close()
                 total += 1
                 if not stopping:
-                    knock(one.number)
+                    knock(answered.number)
             self.shared[COUNT] = total
             stopping = stopping or self.shared[STOP] != 0
 
@@ -309,19 +309,19 @@ class Loader:
                 # The first page in so many is one that needs work.
                 page = sent * every % len(self.pages)
                 page += 0 if sent in heavy or every == 1 else 1 + sent % (every - 1)
-                one = Asked(free.pop(), page, due=due[sent], request=sent)
-                flying[one.sock.fileno()] = one
-                self.late += time.monotonic() > max(one.due, freed) + LATE_S
+                asking = Asked(free.pop(), page, due=due[sent], request=sent)
+                flying[asking.sock.fileno()] = asking
+                self.late += time.monotonic() > max(asking.due, freed) + LATE_S
                 self.worked += sent in heavy
-                one.sock.sendall(self.pages[page][0])
+                asking.sock.sendall(self.pages[page][0])
                 sent += 1
             if beside is not None:
                 next(beside)
-            for one in self._answered(epoll, flying, 0.0 if load.awake else LATE_S):
+            for answered in self._answered(epoll, flying, 0.0 if load.awake else LATE_S):
                 now = time.monotonic()
-                took[one.request] = now - one.due
+                took[answered.request] = now - answered.due
                 freed = freed if free else now
-                free.append(one.sock)
+                free.append(answered.sock)
         return took
 
     def _write(self, name: str, times: Iterable[float]) -> None:
@@ -334,16 +334,16 @@ class Loader:
     ) -> Iterator[Asked]:
         """Those whose answer has come whole, and is that of their page; they are asked no more."""
         for descriptor, _ in epoll.poll(wait_s, AT_ONCE):
-            one = asked[descriptor]
-            request, body = self.pages[one.number]
-            one.data += self._some(os.read(descriptor, len(body) + LARGEST_HEAD))
-            data = one.data
+            waiting = asked[descriptor]
+            request, body = self.pages[waiting.number]
+            waiting.data += self._some(os.read(descriptor, len(body) + LARGEST_HEAD))
+            data = waiting.data
             if len(data) > len(body) + LARGEST_HEAD or not data.startswith(OK[: len(data)]):
                 raise LoadError(f"another page than at first for {request[:40]!r}: {data[:80]!r}")
             if data.endswith(body):
                 del asked[descriptor]
-                self.count(len(body), self.sums[one.number])
-                yield one
+                self.count(len(body), self.sums[waiting.number])
+                yield waiting
 
 
 def run(command: Command, commands: TextIO, replies: TextIO) -> None:

@@ -21,7 +21,6 @@ from bench.errors import BenchError
 from bench.machine import cpu, procfs
 from bench.schema import Handshakes, Ledger
 from bench.sides.process import Child, ProcessError
-from bench.sides.tls import Tls
 
 START_S = 180.0
 """The server crawls a directory of HTML itself before it serves it for the first time."""
@@ -33,6 +32,24 @@ WARM_S = 0.2
 
 class ServerError(BenchError):
     """The fixture server did not start or did not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """What a server offers over TLS: version 1.3, with a key of ECDSA."""
+
+    tickets: bool = True
+
+    @property
+    def words(self) -> str:
+        """As records name it: ``TLS 1.3, ecdsa, tickets``."""
+        tickets = "tickets" if self.tickets else "no tickets"
+        return f"TLS 1.3, ecdsa, {tickets}"
+
+    @property
+    def arguments(self) -> list[str]:
+        rest = [] if self.tickets else ["--no-tickets"]
+        return ["--tls", "ecdsa", "--tls-version", "1.3", *rest]
 
 
 class Server:
@@ -158,9 +175,9 @@ class Server:
     def _wait_for_ends(self) -> dict[str, Any]:
         """The ledger when all connections have ended, or none has for too long."""
         deadline = time.monotonic() + QUIET_S
-        while (found := self._summary())["connections_open"] and time.monotonic() < deadline:
+        while (summary := self._summary())["connections_open"] and time.monotonic() < deadline:
             time.sleep(0.01)
-        return found
+        return summary
 
     def warm(self) -> None:
         """Request one page a few hundred times.
@@ -194,16 +211,16 @@ class Server:
             client.close()
 
     def ledger(self) -> Ledger:
-        found = self._summary()
+        seen = self._summary()
         return Ledger(
-            requests=found["total"],
-            distinct=found["distinct"],
-            repeated=found["repeated"],
-            connections_opened=found["connections_opened"],
-            peak_connections=found["peak_connections"],
-            peak_in_flight=found["peak_in_flight"],
-            requests_per_connection_max=max(map(int, found["requests_per_connection"]), default=0),
-            handshakes=Handshakes(**shakes) if (shakes := found.get("handshakes")) else None,
+            requests=seen["total"],
+            distinct=seen["distinct"],
+            repeated=seen["repeated"],
+            connections_opened=seen["connections_opened"],
+            peak_connections=seen["peak_connections"],
+            peak_in_flight=seen["peak_in_flight"],
+            requests_per_connection_max=max(map(int, seen["requests_per_connection"]), default=0),
+            handshakes=Handshakes(**shakes) if (shakes := seen.get("handshakes")) else None,
         )
 
     def ended(self) -> tuple[int, tuple[float, float] | None]:
@@ -211,16 +228,16 @@ class Server:
 
         The times are on the monotonic clock, which all processes of a machine share.
         """
-        found = self._wait_for_ends()
-        ended = found["ended_s"]
-        return int(found["connections_open"]), (ended[0], ended[1]) if ended else None
+        summary = self._wait_for_ends()
+        ended = summary["ended_s"]
+        return int(summary["connections_open"]), (ended[0], ended[1]) if ended else None
 
     def served(self) -> int:
         return int(self._summary()["total"])
 
     def cpu(self) -> tuple[float, float]:
-        found = self.ask("GET", "/cpu")
-        return found["user_s"], found["system_s"]
+        used = self.ask("GET", "/cpu")
+        return used["user_s"], used["system_s"]
 
     def work_s(self) -> float:
         return float(self.ask("GET", "/cpu")["work_s"])
@@ -259,10 +276,10 @@ def authorities(file: Path, *servers: Server) -> str | None:
 
     One file, so that the trial uses the context that the warm-up has made.
     """
-    found = [server.cafile.read_bytes() for server in servers if server.cafile]
-    if not found:
+    certificates = [server.cafile.read_bytes() for server in servers if server.cafile]
+    if not certificates:
         return None
-    file.write_bytes(b"".join(found))
+    file.write_bytes(b"".join(certificates))
     return str(file)
 
 
@@ -312,8 +329,8 @@ class ModelServer(Server):
 
     def cpu(self) -> tuple[float, float]:
         own = psutil.Process(self.pid)
-        times = [each.cpu_times() for each in (own, *own.children(recursive=True))]
-        return sum(each.user for each in times), sum(each.system for each in times)
+        times = [process.cpu_times() for process in (own, *own.children(recursive=True))]
+        return sum(process.user for process in times), sum(process.system for process in times)
 
     def page_faults(self) -> int:
         """Of its first process so far, without those that needed a disk."""
@@ -333,4 +350,4 @@ class ModelServer(Server):
             served = json.loads(self.child.receive(time.monotonic() + CONTROL_S))["served"]
         except (TimeoutError, ProcessError, ValueError) as error:
             raise ServerError(f"the server said nothing at its end: {error}") from None
-        return Served(**{each.name: served[each.name] for each in fields(Served)})
+        return Served(**{field.name: served[field.name] for field in fields(Served)})

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from bench.machine import memory
 from bench.schema import Latency, Ledger
 from bench.sides.process import Child, WorkerError, WorkerProcess, interruptible, threads
-from bench.sides.progress import Progress
 from bench.sides.protocol import Command, Result
 from bench.sides.servers import Server
 
@@ -28,11 +25,7 @@ if TYPE_CHECKING:  # a list of what to measure needs no numpy, here and below
 
 POLL_S: Final = 0.02
 
-ENDLESS: Final = 10**12
-"""Exchanges of a load, which stops when it is told to."""
 
-
-@dataclass(slots=True)
 class Sides(ABC):
     """One end is under test (``tested``), the ``other`` is there for it."""
 
@@ -40,25 +33,22 @@ class Sides(ABC):
     worker: WorkerProcess
     tested: Child
     other: Child
-    slots: int
-    out: Path  # the names of the files with times start with this
-    seed: int  # of arrivals: the same for all labels of a block, new in each block
-    cores: list[int] = field(default_factory=list)  # on which work is measured beforehand
+    server_polls: bool  # it never sleeps
     theirs: Sequence[str] = memory.WATCH  # what the other end holds (memory.kernel_growth)
-    start_s: float = 30.0  # how long it may take to get ready
-    settle_s: float = 0.1  # between "all are held" and the reading, so that everybody can sleep
-    progress: Progress | None = None
-    total: int = ENDLESS
-    count: Callable[[], int] = int
-    look: Callable[[], None] | None = None  # see :class:`bench.run.turns.Taker`
-    deadline: float = float("inf")  # on the monotonic clock
+    settle_s = 0.1  # between "all are held" and the reading, so that everybody can sleep
+    deadline = float("inf")  # on the monotonic clock
     command: Command | None = None
     result: Result | None = None
     ledger: Ledger | None = None  # of a fixture server
-    server_cpu: tuple[float, float] = (0.0, 0.0)
-    working: float = 1.0  # share of the server's time that was not polling
-    threads: int = 0
-    parts: dict[str, Any] = field(default_factory=dict)  # what conditions noted meanwhile
+    server_cpu = (0.0, 0.0)
+    threads = 0
+
+    def __init__(self, slots: int, out: Path, seed: int, cores: list[int]) -> None:
+        self.slots = slots
+        self.out = out  # the names of the files with times start with this
+        self.seed = seed  # of arrivals: the same for all labels of a block, new in each block
+        self.cores = cores  # on which work is measured beforehand
+        self.parts: dict[str, Any] = {}  # what conditions noted meanwhile
 
     @abstractmethod
     def hold(self) -> None:
@@ -85,19 +75,6 @@ class Sides(ABC):
                 time.sleep(POLL_S)
         time.sleep(self.settle_s)
         self.threads = threads(self.tested.pid)
-
-    @contextmanager
-    def measuring_memory(self) -> Iterator[None]:
-        """Read the memory before the first connection, and when all are held."""
-        reader = memory.Reader(self.tested.pid, self.other.pid)
-        memory.wait_until_settled()
-        before = reader.read()
-        self.hold()
-        yield
-        self.wait_until_held()
-        full = reader.read()
-        self.release()
-        self.parts["memory"] = memory.memory(before, full, self.slots, self.theirs)
 
     def seconds(self, name: str) -> npt.NDArray[np.float64]:
         """The times in the file of this name; none if there is no such file."""

@@ -89,27 +89,22 @@ OWN_SERVER: dict[str, Any] = {"any_host": True, "polite": False}
 
 
 def make_job(command: Command) -> Job:
-    both: dict[str, Any] = {**OWN_SERVER, "keep_alive": command.keep_alive, **trusted(command)}
-    if command.urls is None:
-        return Job(
-            (f"{command.prefix}/",),
-            slots=command.slots,
-            timeout_s=command.timeout_s,
-            **both,
-        )
-    urls = tuple(f"{command.prefix}/p/{number}" for number in range(command.urls))
+    prefix, count = command.prefix, command.urls
+    urls = tuple(f"{prefix}/p/{number}" for number in range(count)) if count else (f"{prefix}/",)
     needed = None
     if (wanted := command.work) is not None:
-        pages = arrivals.chosen(command.urls, wanted.every, wanted.seed)
+        pages = arrivals.chosen(len(urls), wanted.every, wanted.seed)
         needed = Work(frozenset(urls[number] for number in pages), wanted.rounds)
     return Job(
         urls,
         slots=command.slots,
         timeout_s=command.timeout_s,
-        follow=False,
-        schedule=due_times(command.schedule, command.urls) if command.schedule else None,
+        follow=count is None,
+        schedule=due_times(command.schedule, len(urls)) if command.schedule else None,
         work=needed,
-        **both,
+        keep_alive=command.keep_alive,
+        **OWN_SERVER,
+        **trusted(command),
     )
 
 

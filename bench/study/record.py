@@ -88,20 +88,20 @@ class Run(Generic[Part]):
 
     def by_program(self) -> dict[str, dict[int, Part]]:
         """Program -> round -> its part, if that counts."""
-        found: dict[str, dict[int, Part]] = {}
+        parts: dict[str, dict[int, Part]] = {}
         for sample in self.samples:
             if sample.status == "ok" and sample.part is not None:
-                found.setdefault(sample.program, {})[sample.repeat] = sample.part
-        return found
+                parts.setdefault(sample.program, {})[sample.repeat] = sample.part
+        return parts
 
     def reasons(self) -> dict[str, str]:
         """Program -> why it was refused, failed or is void; each reason of it once."""
-        said: dict[str, dict[str, None]] = {}
+        reasons_of: dict[str, dict[str, None]] = {}
         for sample in self.samples:
             if sample.status != "ok":
                 mark = "" if sample.status == "refused" else f"{sample.status}: "
-                said.setdefault(sample.program, {})[f"{mark}{sample.reason}"] = None
-        return {program: "; ".join(reasons) for program, reasons in said.items()}
+                reasons_of.setdefault(sample.program, {})[f"{mark}{sample.reason}"] = None
+        return {program: "; ".join(reasons) for program, reasons in reasons_of.items()}
 
     @property
     def taken(self) -> bool:
@@ -140,23 +140,23 @@ class Study(Generic[Part]):
         if not file.exists():
             return []
         lines: list[RunRecord | SampleRecord[Part]] = store.load_lines(file, adapter(self.part))[0]
-        found: dict[str, Run[Part]] = {}
+        runs: dict[str, Run[Part]] = {}
         for record in lines:
             if isinstance(record, RunRecord):
                 if record.study != self.name:
                     raise StoreError(f"{file}: a record of {record.study}, not of {self.name}")
-                found[record.run] = Run(record)
-            elif record.run not in found:
+                runs[record.run] = Run(record)
+            elif record.run not in runs:
                 raise StoreError(f"{file}: a sample of no run in this file")
             else:
-                found[record.run].add(record)
-        return list(found.values())
+                runs[record.run].add(record)
+        return list(runs.values())
 
     def last(self, folder: Path) -> Run[Part]:
         """The last run. Raises :class:`StudyError` without one."""
-        found = self.runs(folder)
-        if not found:
+        runs = self.runs(folder)
+        if not runs:
             raise StudyError(
                 f"{shown(self.file(folder))}: no record; measure one with python -m bench study"
             )
-        return found[-1]
+        return runs[-1]

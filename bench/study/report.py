@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -18,7 +19,7 @@ from bench.show.figures import Figure
 from bench.show.measured import Measured
 from bench.show.table import Table, name
 from bench.show.words import commit_words, machine_words
-from bench.study.record import Part, RunRecord
+from bench.study.record import Part, Run, RunRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,35 +76,39 @@ def by_repeat(
     values: Callable[[Part], Mapping[str, float | None]],
 ) -> dict[str, dict[str, dict[int, float]]]:
     """Program -> measure -> round -> value, as far as the samples have them."""
-    found: dict[str, dict[str, dict[int, float]]] = {}
-    for program, mine in samples.items():
-        for repeat, sample in mine.items():
-            for key, value in values(sample).items():
+    rows: dict[str, dict[str, dict[int, float]]] = {}
+    for program, parts in samples.items():
+        for repeat, part in parts.items():
+            for key, value in values(part).items():
                 if value is not None:
-                    found.setdefault(program, {}).setdefault(key, {})[repeat] = value
-    return found
+                    rows.setdefault(program, {}).setdefault(key, {})[repeat] = value
+    return rows
 
 
 def contrast(
-    found: Measured, key: str, pairs: Iterable[tuple[str, str]], costs: str, by: str
+    measured: Measured, key: str, pairs: Iterable[tuple[str, str]], costs: str, by: str
 ) -> str | None:
     """A sentence with the two of these ways that differ most; None without any two."""
-    compared = found.compared(key, pairs)
+    compared = measured.compared(key, pairs)
     most = strongest_of(compared)
     if most is None:
         return None
-    only = few(most.ratio.blocks)
-    if not only and not most.ratio.shown:
-        alike = all(c.ratio.verdict == EQUIVALENT for c in compared)
+    trials = few(most.ratio.blocks)
+    if not trials and not most.ratio.shown:
+        alike = all(comparison.ratio.verdict == EQUIVALENT for comparison in compared)
         undecided = "Whether one way costs more than another is undecided"
         return f"{costs} about as much in every way" if alike else undecided
-    high, low = map(found.measures[key].unit.words, most.medians)
-    return f"{costs} {high} {by} {most.label} and {low} {by} {most.base}{only}"
+    high, low = map(measured.measures[key].unit.words, most.medians)
+    return f"{costs} {high} {by} {most.label} and {low} {by} {most.base}{trials}"
 
 
 def of_run(
-    head: RunRecord, found: Measured, title: str, about: str, first: str, notes: Sequence[str]
+    run: Run[Any], measured: Measured, title: str, about: str, first: str, notes: Sequence[str] = ()
 ) -> Table:
-    """A table that names its interpreter; ``first`` heads the column of names."""
-    made = found.table(f"{title} ({head.environment.python})", about)
-    return replace(made, columns=[name(first), *made.columns[1:]], notes=notes)
+    """A table that names its interpreter and notes what was not measured.
+
+    ``first`` heads the column of names; ``notes`` come last.
+    """
+    table = measured.table(f"{title} ({run.head.environment.python})", about)
+    missing = [f"{program}: {reason}" for program, reason in run.reasons().items()]
+    return replace(table, columns=[name(first), *table.columns[1:]], notes=[*missing, *notes])

@@ -82,7 +82,7 @@ def run(
     """
     usable = [program for program in programs if program.refused is None]
     if not usable:
-        raise StudyError("; ".join(dict.fromkeys(each.refused or "" for each in programs)))
+        raise StudyError("; ".join(dict.fromkeys(program.refused or "" for program in programs)))
     file, pinning = study.file(folder), cpu.split_cores()
     created = datetime.now(UTC)
     head = RunRecord(
@@ -104,7 +104,7 @@ def run(
                 "start another, without --resume"
             )
         head = before.head
-        done = {(each.program, each.repeat) for each in before.samples if each.status == "ok"}
+        done = {(program, n) for program, parts in before.by_program().items() for n in parts}
     shuffled = random.Random(SEED)
     turns = [
         (repeat, program)
@@ -116,7 +116,8 @@ def run(
     filesystem.make_folder(folder)
     with Log(file, create=not file.exists()) as log:
         if not resume:
-            log.append(head, *(refusal(head.run, each) for each in programs if each.refused))
+            refused = [program for program in programs if program.refused]
+            log.append(head, *(refusal(head.run, program) for program in refused))
         try:
             with deferred():
                 take_all(study, log, head.run, turns, console)
@@ -137,7 +138,7 @@ def take_all(
 ) -> None:
     """Take and append the sample of each turn, and show how far that is."""
     progress, began = Phases(console), time.monotonic()
-    said: set[tuple[str, str | None]] = set()
+    shown: set[tuple[str, str | None]] = set()
     progress.phase(study.what, len(turns))
     with closing(progress):
         for done, (repeat, program) in enumerate(turns):
@@ -145,8 +146,8 @@ def take_all(
             progress.to(done, program.name, left_s)
             sample = take(run_id, repeat, program)
             log.append(sample)
-            if sample.status != "ok" and (sample.program, sample.reason) not in said:
-                said.add((sample.program, sample.reason))
+            if sample.status != "ok" and (sample.program, sample.reason) not in shown:
+                shown.add((sample.program, sample.reason))
                 console.print(f"{sample.program}: {sample.status}: {sample.reason}")
 
 

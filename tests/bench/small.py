@@ -36,7 +36,7 @@ from crawlers.registry import MODELS
 OUTSIDE = Path(__file__).parent / "outside"
 """Put this folder on ``PYTHONPATH`` to get the backends that fail."""
 
-NAMES = (*MODELS, *("hang", "crash", "killed", "lazy", "greedy", "twice", "talking", "thrice"))
+NAMES = (*MODELS, *("hang", "crash", "killed", "lazy", "greedy", "twice", "talking"))
 """The backends that tests may run trials of."""
 
 ONE = ("--profile", "smoke", "--only", "waiting-10", "--seed", "1")

@@ -17,7 +17,7 @@ from tests.programs import python
 READ = {
     "palette.toml": "bench.palette",
     "machine/doctor.toml": "bench.machine.doctor",
-    "plan/weights.toml": "bench.plan.sizes",
+    "plan/weights.toml": "bench.plan.budget",
 }
 """Data files, and the modules that read them when they are imported."""
 

@@ -43,5 +43,5 @@ def structure(page: str) -> list[str]:
 
 
 def test_the_documented_exhibit_is_what_comes_out(ripped: list[Ripped]) -> None:
-    """Rebuild with: python -m tools.tracebacks."""
+    """Rebuild with: python -m tools.rebuild documents."""
     assert structure(tracebacks.PAGE.read_text()) == structure(tracebacks.markdown(ripped))

@@ -20,13 +20,20 @@ from bench.talk import slides as talk_slides
 from bench.talk.material import Material
 from tools import rebuild, sidebyside
 from tools.cards import document as cards_document
-from tools.site import finish, links, stage
+from tools.site import links, stage
 from tools.site.stage import SiteError
 
 SETTINGS: Final = ROOT / "tools" / "site"
 FOLDER: Final = ROOT / "build" / "site"
 NEEDED: Final = ("furo", "myst_parser", "sphinx")
 IMAGES: Final = (".svg", ".png")
+LACKING: Final = (
+    ('<p class="caption" role="heading">', '<p class="caption" role="heading" aria-level="2">'),
+    ('<aside class="sidebar-drawer">', '<aside class="sidebar-drawer" aria-label="Site">'),
+    ('<aside class="toc-drawer">', '<aside class="toc-drawer" aria-label="On this page">'),
+    ('<div id="search-results">', '<h1>Search</h1>\n<div id="search-results">'),
+)
+"""What Furo writes, and what it should: names and levels that a screen reader needs."""
 
 
 def build(folder: Path, reference: Path) -> None:
@@ -44,7 +51,7 @@ def build(folder: Path, reference: Path) -> None:
     analysis = analysis_in(file)
     stage.stage(ROOT, pages, analysis.campaign)
     sphinx(pages, folder)
-    finish.finish_all(folder)
+    complete(folder)
     # Pages of HTML, which Sphinx passes on, name these by their places in the repository.
     for image in (each for each in pages.rglob("*") if each.suffix in (*IMAGES, ".html")):
         stage.copy(image, folder / image.relative_to(pages))
@@ -64,6 +71,16 @@ def sphinx(pages: Path, folder: Path) -> None:
     shutil.rmtree(f"{pages}-cache", ignore_errors=True)
     if done.returncode:
         raise SiteError("Sphinx complains: see above")
+
+
+def complete(folder: Path) -> None:
+    """Give every page of the theme what it lacks."""
+    for file in folder.rglob("*.html"):
+        text = whole = filesystem.read_text(file)
+        for short, better in LACKING:
+            whole = whole.replace(short, better)
+        if whole != text:
+            filesystem.write_text(file, whole)
 
 
 def report(analysis: Analysis, file: Path, folder: Path) -> None:

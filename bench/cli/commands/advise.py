@@ -76,21 +76,20 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     costs = known(file)
     everything = arguments.all or arguments.json
     wanted = report.chosen(costs, arguments.backends, everything=everything)
-    measured_ones = {backend.name for backend in costs.backends}
-    if unknown := [name for name in wanted if name not in measured_ones]:
+    measured = {backend.name: backend for backend in costs.backends}
+    if unknown := [name for name in wanted if name not in measured]:
         raise store.StoreError(
             f"not in campaign {costs.campaign}: {', '.join(unknown)}; "
-            f"it has {', '.join(sorted(measured_ones))}"
+            f"it has {', '.join(sorted(measured))}"
         )
-    shown_costs = replace(costs, backends=[costs.of(name) for name in wanted])
-    found = advise(shown_costs, asked)
+    advice = advise(replace(costs, backends=[measured[name] for name in wanted]), asked)
     if arguments.json:
-        print(json.dumps({**asdict(found), "answer": report.answer(found)}))
+        print(json.dumps({**asdict(advice), "answer": report.answer(advice)}))
     else:
-        report.show(found, costs, console)
+        report.show(advice, costs, console)
         if file.parent == store.REFERENCE and arguments.results is None:
             hint(console)
-    return DONE if any(row.can == "yes" for row in found.rows) else FAILED
+    return DONE if advice.able else FAILED
 
 
 def known(file: Path) -> Costs:
@@ -140,10 +139,10 @@ def quantity(
     """What reads a number of this range with one of these units; ``words`` name it in errors."""
 
     def read(text: str) -> float:
-        found = AMOUNT.fullmatch(text.strip())
-        if found is not None and (unit := found[2].lower()) in units:
+        match = AMOUNT.fullmatch(text.strip())
+        if match is not None and (unit := match[2].lower()) in units:
             # In decimals: as a float, 95 times 0.01 is more than 0.95.
-            value = float(Decimal(found[1]) * Decimal(str(units[unit])))
+            value = float(Decimal(match[1]) * Decimal(str(units[unit])))
             if least <= value <= most and not (whole and value % 1):
                 return value
         raise argparse.ArgumentTypeError(f"must be {words}, not {text!r}")

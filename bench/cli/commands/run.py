@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 
 
 def measure(chosen: Options, arguments: argparse.Namespace, console: Console) -> int:
-    finished = runner.run(chosen, console)
+    finished = options.measure(chosen, console)
     trials = finished.records.trials
     drawn = bool(trials) and not arguments.no_charts
     if drawn:

@@ -63,9 +63,9 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
             # A part takes no place of the whole.
             out = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="c10k-")))
         whole = arguments.redraw or count(arguments, out, console)
-        found = STUDY.last(out)
-        report.report(found).write(out, console)
-        return exit_code([found], whole=whole)
+        last = STUDY.last(out)
+        report.report(last).write(out, console)
+        return exit_code([last], whole=whole)
 
 
 def count(arguments: argparse.Namespace, out: Path, console: Console) -> bool:

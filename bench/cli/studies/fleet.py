@@ -30,7 +30,7 @@ from bench.fleet.records import STUDY, FleetTrial
 from bench.machine.doctor import CheckResult, show
 from bench.plan import backends
 from bench.run.preflight import THREADED
-from bench.sides.tls import Tls
+from bench.sides.servers import Tls
 from bench.study import runner
 from bench.study.record import StudyError
 from bench.study.runner import Program
@@ -82,9 +82,8 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 
 def planned(arguments: argparse.Namespace, fleet: Fleet) -> list[FleetPlan]:
     """A plan of each trial."""
-    hosts = list(fleet.each("limits").values())
-    known = backends.look_up(arguments.backends)
-    backends.choose(known, arguments.backends)
+    hosts = list(fleet.call("limits").values())
+    known = backends.choose(arguments.backends)
     for backend in known:
         if arguments.tls and backend.no_https:
             raise StudyError(f"{backend.name} has no HTTPS: {backend.no_https}")
@@ -103,7 +102,7 @@ def planned(arguments: argparse.Namespace, fleet: Fleet) -> list[FleetPlan]:
 
 
 def program(fleet: Fleet, plan: FleetPlan) -> Program[FleetTrial]:
-    refusal = plan.refusal(fleet.each("examine", plan))
+    refusal = plan.refusal(fleet.call("examine", plan))
     return Program(f"{plan.label} {plan.connections}", lambda _: hold.measure(fleet, plan), refusal)
 
 
@@ -118,7 +117,7 @@ def show_plan(fleet: Fleet, plan: FleetPlan, console: Console) -> dict[str, list
             f"{plan.ramp_per_s:,.0f}/s, so the last one is due after {plan.ramp_s:.0f} s",
         )
     )
-    examined = fleet.each("examine", plan)
+    examined = fleet.call("examine", plan)
     for host, results in examined.items():
         if len(examined) > 1:
             console.print(f"{host}:")

@@ -38,18 +38,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
     given = arguments.pythons
-    found, missing = interpreters.chosen(given) if given else interpreters.find()
+    usable, missing = interpreters.chosen(given) if given else interpreters.find()
     if arguments.jit:
-        found = interpreters.with_jit(found)
-    for each in found:
-        build = wording.build_words(each.record.build)
-        console.print(f"CPython {each.name}: {build}")
-    if differing := wording.differing_builds([each.record for each in found]):
+        usable = interpreters.with_jit(usable)
+    for interpreter in usable:
+        build = wording.build_words(interpreter.record.build)
+        console.print(f"CPython {interpreter.name}: {build}")
+    if differing := wording.differing_builds([interpreter.record for interpreter in usable]):
         console.print(f"WARNING: {differing}", style="bold yellow")
     for release, reason in missing.items():
         console.print(f"NOT MEASURED: CPython {release}: {reason}", style="bold yellow")
-    if not found:
+    if not usable:
         raise interpreters.InterpreterError("no CPython found: give the paths of some")
     chosen = options.chosen(arguments)
-    chosen.interpreters, chosen.missing = found, missing
+    chosen.interpreters, chosen.missing = usable, missing
     return measure(chosen, arguments, console)

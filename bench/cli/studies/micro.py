@@ -35,6 +35,6 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     whole = arguments.redraw or measure(
         names, out, arguments.repeats, console, resume=arguments.resume
     )
-    found = last(out)
-    report(found).write(out, console)
-    return exit_code((run for part, run in found if part.STUDY.name in names), whole=whole)
+    runs = last(out)
+    report(runs).write(out, console)
+    return exit_code((run for part, run in runs if part.STUDY.name in names), whole=whole)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.conditions.opening import OPENED_PER_S, Opening, steady
+from bench.conditions.schedule import OPENED_PER_S, Opening, steady
 from bench.sides.protocol import Schedule
 from bench.sides.worker import due_times
 

@@ -13,7 +13,7 @@ from bench.arrivals import WORK_EVERY
 from bench.conditions.cancel import INTERRUPTED
 from bench.conditions.condition import TWIN, Condition
 from bench.conditions.held import HELD
-from bench.conditions.opening import NOTHING_STEADY, Opening
+from bench.conditions.schedule import NOTHING_STEADY, Opening
 from bench.conditions.ways import ENCRYPTED, HANDSHAKE, NEW, PLAIN, TICKETS
 from bench.conditions.work import WithWork
 from bench.conditions.work import expected as expected_of

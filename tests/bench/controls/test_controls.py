@@ -12,8 +12,7 @@ import pytest
 from bench.controls import CONTROLS, FAMILY, REPEATS, programs
 from bench.controls.programs import answer_size, prepare
 from bench.sides.protocol import own_times
-from bench.sides.servers import Server
-from bench.sides.tls import Tls
+from bench.sides.servers import Server, Tls
 from crawlers import callbacks, registry
 from crawlers.job import Job
 from crawlers.recorder import ProgressRecorder, TimesRecorder

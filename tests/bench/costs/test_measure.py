@@ -16,7 +16,8 @@ from bench.costs.accounts import STUDY, Counted
 from bench.costs.measure import Lane
 from bench.machine import instruments
 from bench.machine.instruments import Counts, Instrument
-from bench.plan import backends
+from bench.plan import backends, workloads
+from bench.plan.participants import Participants
 from bench.study import runner
 from bench.study.record import SampleRecord
 from bench.study.runner import Lost
@@ -132,12 +133,17 @@ def test_asyncio_is_counted_in_the_state_of_malloc_in_which_it_is_measured(lane:
     assert page(lane, "async_await").get("system_call.mremap", 0) < 0.1
 
 
-def test_after_a_failure_another_process_is_started(lane: Lane, crawler: measure.Crawler) -> None:
-    site, _ = lane.pair("fetch", PAGES)
-    with pytest.raises(Lost, match="wrong digest") as found:
-        crawler.count(replace(site, point=replace(site.point, site=f"list:{PAGES - 1}:2048")))
-    assert found.value.status == "void"
-    assert crawler.count(site)["system_call.sendto"] >= PAGES
+def test_after_a_failure_another_process_is_started(
+    lane: Lane, crawler: measure.Crawler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    point, server = workloads.fetch(SLOTS, PAGES, Participants(1)), lane.server
+    sites = {str(point.site): f"list:{PAGES - 1}:2048"}
+    with monkeypatch.context() as patched:
+        patched.setattr(lane, "server", lambda site: server(sites.get(site) or site))
+        with pytest.raises(Lost, match="wrong digest") as lost:
+            crawler.count(point)
+    assert lost.value.status == "void"
+    assert crawler.count(point)["system_call.sendto"] >= PAGES
 
 
 def test_a_backend_that_cannot_be_loaded_is_a_failure_with_a_reason(lane: Lane) -> None:
@@ -151,7 +157,7 @@ def test_a_backend_that_cannot_be_loaded_is_a_failure_with_a_reason(lane: Lane) 
 
 def test_what_is_counted_of_whom(monkeypatch: pytest.MonkeyPatch) -> None:
     gone = replace(OURS["trio"], missing="no trio")
-    monkeypatch.setattr(backends, "look_up", lambda _: [OURS["callbacks"], OURS["httpx"], gone])
+    monkeypatch.setattr(backends, "look_up", lambda *_: [OURS["callbacks"], OURS["httpx"], gone])
     calls, none = Instrument("calls", "strace"), Instrument("heap", "", missing="no valgrind")
     crawled: dict[str, Sequence[str]] = {}
 

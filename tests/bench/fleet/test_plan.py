@@ -18,7 +18,7 @@ from bench.machine.doctor import SPARE_DESCRIPTORS, CheckResult
 from bench.machine.memory import Slabs, Snapshot
 from bench.machine.procfs import UNLIMITED, Slab
 from bench.schema import MemoryParts
-from bench.sides.tls import Tls
+from bench.sides.servers import Tls
 from bench.study.record import StudyError
 from tests.bench import small
 

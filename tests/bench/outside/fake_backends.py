@@ -68,28 +68,6 @@ def _talking(job: Job, recorder: Recorder) -> CrawlReport:
     return _real(job, recorder)
 
 
-class _Burning:
-    """A recorder that burns twice the processor time that the crawl itself has taken so far."""
-
-    def __init__(self, recorder: Recorder) -> None:
-        self._recorder = recorder
-        self._began, self._burnt = time.process_time(), 0.0
-
-    def record(self, slot: int, due: float, started: float, ended: float) -> None:
-        """Record, and catch up."""
-        self._recorder.record(slot, due, started, ended)
-        now = time.process_time()
-        until = now + 2 * (now - self._began - self._burnt) - self._burnt
-        while time.process_time() < until:
-            pass
-        self._burnt += max(0.0, time.process_time() - now)
-
-
-def _thrice(job: Job, recorder: Recorder) -> CrawlReport:
-    """Takes three times the processor time for a page, on any machine."""
-    return _real(job, _Burning(recorder) if _timed() else recorder)
-
-
 def _fake(name: str, crawl: CrawlFunction) -> Backend:
     return Backend(name, "fake", 99, "goes wrong", "everything", crawl)
 
@@ -101,4 +79,3 @@ lazy = _fake("lazy", _lazy)
 greedy = _fake("greedy", _greedy)
 twice = _fake("twice", _twice)
 talking = _fake("talking", _talking)
-thrice = _fake("thrice", _thrice)

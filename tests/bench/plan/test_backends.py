@@ -9,16 +9,23 @@ from crawlers.backend import Backend
 
 KNOWN = [
     Backend("threads", "threads", 10, "", ""),
-    Backend("callbacks", "callbacks", 20, "", ""),
     Backend("absent", "", -1, "", "", missing="install the extra"),
 ]
 
 
-def test_backends_are_chosen_in_the_registrys_order() -> None:
-    assert choose(KNOWN, None) == ["threads", "callbacks"]
-    assert choose(KNOWN, None, usual=["callbacks", "absent", "other"]) == ["callbacks"]
-    assert choose(KNOWN, ["callbacks", "threads"]) == ["threads", "callbacks"]
-    with pytest.raises(BackendsError, match="unknown backend 'x': choose from threads"):
-        choose(KNOWN, ["x"])
+def test_what_cannot_run_is_left_out_unless_you_asked_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("bench.plan.backends.look_up", lambda names, *pythons: KNOWN)
+    assert choose(None) == KNOWN[:1]
     with pytest.raises(BackendsError, match="install the extra"):
-        choose(KNOWN, ["absent"])
+        choose(["threads", "absent"])
+
+
+def test_backends_come_in_the_registrys_order_and_an_unknown_one_is_named() -> None:
+    assert [backend.name for backend in choose(["callbacks", "threads"])] == [
+        "threads",
+        "callbacks",
+    ]
+    with pytest.raises(BackendsError, match="nonesuch"):
+        choose(["threads", "nonesuch"])

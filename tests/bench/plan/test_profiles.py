@@ -97,6 +97,9 @@ LONG_SWITCH = ("threads", "threads_long_switch")
         ("quick", "c10k-3000", (*MODELS, "trio"), (*MODELS, "trio")),
         ("full", "fetch-100", ("threads",), ("threads", "threads#2")),
         ("full", "cost-100", MODELS, ("callbacks", "callbacks/null")),
+        ("full", "churn-100", ("trio",), ("trio/plain", "trio/churn")),
+        ("full", "tls-fetch-10", ("trio",), ("trio/plain", "trio/tls")),
+        ("full", "tls-handshake-10", ("trio",), ("trio/churn", "trio/handshake", "trio/tickets")),
         ("full", "ladder-100", EVERYONE, (*EVERYONE, *TWINS)),
         # A knob is turned for nobody, or shown for all: memory trials turn it, and this shows it.
         ("full", "ladder-1000", (*MAIN, *LONG_SWITCH[1:]), LONG_SWITCH),

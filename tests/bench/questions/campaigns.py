@@ -47,7 +47,7 @@ from bench.schema import (
     Windows,
     Work,
 )
-from bench.sides.tls import Tls
+from bench.sides.servers import Tls
 from bench.text import KIB
 from crawlers.heap import KEEPS, ON_PURPOSE
 from tests.bench import synthetic

@@ -25,7 +25,8 @@ def records(
     scale: dict[str, float] | None = None, seed: int = 1, blocks: int = 8, **around: Any
 ) -> Records:
     """A made-up campaign; ``scale`` makes a backend so many times as fast."""
-    made = campaign(blocks=blocks, seed=seed, drift=0.0, noise=0.01, workloads=["throughput"])
+    how: dict[str, Any] = {"drift": 0.0, "noise": 0.01, "samples": 10, "workloads": ["throughput"]}
+    made = campaign(blocks=blocks, seed=seed, **how)
     factors = scale or {}
     rates = {"pages_per_s": lambda t: t.pages_per_s * factors[t.backend]}
     head, *lines = where(made, lambda t: t.backend in factors, **rates)

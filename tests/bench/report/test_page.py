@@ -331,7 +331,7 @@ def test_the_keyboard_skips_to_the_findings(shown: Any) -> None:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing(shown: Any, theme: str) -> None:
     shown.select_option("#theme", theme)
-    assert barriers(shown) == []
+    assert barriers(shown, theme) == []
 
 
 def test_no_address_of_the_net_is_in_the_page_itself(folder: Path) -> None:

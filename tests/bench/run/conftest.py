@@ -14,8 +14,7 @@ from bench.plan import backends
 from bench.plan.participants import MAIN_VARIANTS
 from bench.run.campaign import out_of_the_way, warmup_server
 from bench.run.trial import Bench
-from bench.sides.servers import Server
-from bench.sides.tls import Tls
+from bench.sides.servers import Server, Tls
 from crawlers.registry import MODELS
 from tests.bench import small
 

@@ -20,10 +20,9 @@ import pytest
 from bench.arrivals import WORK_EVERY
 from bench.conditions.condition import ASLEEP
 from bench.conditions.held import HELD, Filling
-from bench.conditions.opening import Opening
 from bench.conditions.processors import ALL, EVERYWHERE, Spreading
 from bench.conditions.recorders import NULL
-from bench.conditions.schedule import Scheduled
+from bench.conditions.schedule import Opening, Scheduled
 from bench.conditions.work import WithWork
 from bench.plan import plan, workloads
 from bench.plan.labels import Label
@@ -50,8 +49,7 @@ from bench.run.trial import Bench, Trial
 from bench.run.turns import TurnTaken
 from bench.schema import Shares, TrialRecord, TurnsRecord
 from bench.sides import working
-from bench.sides.servers import Server, ServerError
-from bench.sides.tls import Tls
+from bench.sides.servers import Server, ServerError, Tls
 from bench.text import KIB
 from crawlers.catalogue import OURS
 from crawlers.registry import MODELS
@@ -320,7 +318,7 @@ def test_a_crawl_that_ended_in_its_turn_counts_up_to_the_same_place(
 ) -> None:
     """On a busy machine a turn is long enough for a fast crawl's worker to finish and end."""
     ended, slow = mock.MagicMock(), mock.MagicMock()
-    ended.broke_off, slow.broke_off, ended.trial.point = broke_off, False, TURNED
+    ended.broke_off, slow.broke_off, ended.point = broke_off, False, TURNED
     taken = [
         TurnTaken(place, number, 0.0, 0.01, 0.01, 0.0, 100, None, counted=True, reached=reached)
         for place, shares in enumerate([(0.4, 0.9), (0.3, 0.5)])
@@ -359,15 +357,15 @@ def test_a_page_is_measured_in_all_modes_in_one_block(bench: Bench, point: Point
 def test_the_authorities_of_both_servers_are_in_one_file(bench: Bench) -> None:
     """So the context that the warm-up has made serves the trial."""
     point = tls_c10k(2, ONE)
-    trial = Trial(bench, point, Turn(0, point.id, 0, Label("callbacks")), 7)
+    trial = Crawling(bench, point, Turn(0, point.id, 0, Label("callbacks")), 7)
     with ExitStack() as stack:
-        sides = Crawling(trial, stack)
-        sides.ready()
-        sides.tell()
-        told = sure(sides.command)
+        running.start(stack, trial, None)
+        trial.ready()
+        trial.tell()
+        told = sure(trial.command)
         assert Path(told.cafile or "").read_text().count("BEGIN CERTIFICATE") == 2
         assert told.warmup_prefix == bench.warmups[Tls()].prefix
-        sides.worker.process.kill()
+        trial.worker.process.kill()
 
 
 # --- servers under test ------------------------------------------------------------------
@@ -565,13 +563,14 @@ TWO = pytest.mark.skipif(
     reason="a client cannot share processors with the server on one, or without affinity",
 )
 SPREAD = small.point(conditions=(Spreading(how="shared", who=ABLE),))
+NARROW = small.point(varied=(replace(ALL, sleeps=False),))
 
 
 def planned(shared: Bench, where: Point, label: str) -> Trial:
     turn = Turn(0, where.id, 0, Label.parse(label))
     backend = replace(OURS[turn.label.name], name=turn.label.backend)
     bench = replace(shared, backends={turn.label.backend: backend}, free_threaded=["3.14.0t"])
-    return Trial(bench, where, turn, 0)
+    return Crawling(bench, where, turn, 0)
 
 
 @TWO
@@ -595,38 +594,36 @@ def test_a_backend_that_can_use_every_processor_gets_them_where_a_point_spreads(
 
 @TWO
 @pytest.mark.parametrize(
-    ("label", "spread", "wide"),
+    ("label", "where", "wide", "busy"),
     [
-        ("processes", True, True),
-        ("subinterpreters", True, True),
-        ("processes@3.13.5", True, True),
-        ("processes", False, False),
-        ("threads", True, True),
-        ("threads@3.14.0t", True, True),
-        ("callbacks@3.14.0t", True, False),
-        ("threads@3.13.5", False, True),
-        ("threads#2", False, True),
-        ("requests", False, True),
-        ("threads_one_processor", False, False),
-        ("gevent", False, False),
-        ("callbacks", False, False),
-        ("callbacks/all", False, True),
+        ("processes", SPREAD, True, True),
+        ("subinterpreters", SPREAD, True, True),
+        ("processes@3.13.5", SPREAD, True, True),
+        ("threads", SPREAD, True, False),
+        ("threads@3.14.0t", SPREAD, True, True),
+        ("callbacks@3.14.0t", SPREAD, False, False),
+        ("processes", NARROW, False, False),
+        ("threads", NARROW, True, False),  # one at a time has the lock
+        ("threads@3.14.0t", NARROW, True, True),
+        ("threads#2", NARROW, True, False),
+        ("requests", NARROW, True, False),
+        ("threads_one_processor", NARROW, False, False),
+        ("gevent", NARROW, False, False),
+        ("callbacks", NARROW, False, False),
+        ("callbacks/all", NARROW, True, False),
+        ("threads", HOLDING, False, False),  # memory depends on the number of processors
     ],
 )
 def test_several_threads_are_given_every_processor(
-    shared: Bench, label: str, spread: bool, wide: bool
+    shared: Bench, label: str, where: Point, wide: bool, busy: bool
 ) -> None:
-    where = SPREAD if spread else small.point(varied=(replace(ALL, sleeps=False),))
-    found = planned(shared, where, label)
-    bench = shared.pinning
-    if wide and not spread:
-        assert found.pinning == bench.unpinned()
-        assert set(found.pinning.client) > set(bench.client)
-        assert found.pinning.server == bench.server
-        assert found.server_polls == (not found.pinning.shared)
-    else:
-        assert found.pinning.client == (bench.usable if wide else bench.client)
-        assert found.server_polls == (not spread)
+    """And whether they can keep all of them busy."""
+    trial, pinning = planned(shared, where, label), shared.pinning
+    unpinned = pinning.usable if where is SPREAD else pinning.unpinned().client
+    assert trial.pinning.client == (unpinned if wide else pinning.client)
+    assert trial.pinning.server == (unpinned if wide and where is SPREAD else pinning.server)
+    assert trial.most_busy == (len(unpinned) if busy else 1)
+    assert trial.server_polls == (where is NARROW and not trial.pinning.shared)
 
 
 @TWO
@@ -641,20 +638,6 @@ def test_few_connections_are_placed_alike(shared: Bench) -> None:
     assert len({found.server_polls for found in placed.values()}) == 1
     labels = labels_of(where, MODELS, sharing=["threads"])
     assert set(map(str, labels)) == {*MODELS, "callbacks#2"}
-
-
-@TWO
-def test_one_thread_at_a_time_has_the_lock(shared: Bench) -> None:
-    both = len(shared.pinning.unpinned().client)
-    most = {
-        label: planned(shared, small.point(), label).most_busy
-        for label in ("threads", "threads@3.14.0t", "callbacks@3.14.0t")
-    }
-    assert most == {"threads": 1, "threads@3.14.0t": both, "callbacks@3.14.0t": 1}
-
-
-def test_memory_is_measured_on_one_processor(shared: Bench) -> None:
-    assert planned(shared, HOLDING, "threads").pinning == shared.pinning
 
 
 @TWO

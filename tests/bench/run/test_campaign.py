@@ -255,7 +255,7 @@ def test_a_campaign_is_locked_before_it_is_read(
 
     monkeypatch.setattr("bench.plan.backends.look_up", look_up)
     with pytest.raises(Stop):
-        runner.run(Options(resume=interrupted), Terminal(io.StringIO()))
+        runner.resume(Options(resume=interrupted), Terminal(io.StringIO()))
 
 
 def hint(folder: Path) -> str:

@@ -139,7 +139,7 @@ groups = [TakerGroup(child.pid) for child in children]
 for group in groups:
     group.stop()
 takers = [
-    Taker(groups[i], groups[i + 1], lambda: 5, lambda: None, 10**9, 1) for i in (0, 2)
+    Taker(groups[i], groups[i + 1], lambda: 5, lambda: None, slots=1) for i in (0, 2)
 ]
 take_turns(takers, random.Random(1))
 """
@@ -164,8 +164,7 @@ def takers(tmp_path: Path) -> Iterator[list[Taker]]:
                 TakerGroup(server.pid),
                 lambda shared=shared: int(shared[0]),  # type: ignore[misc]
                 lambda worker=worker: worker.send("go"),  # type: ignore[misc]
-                10**12,
-                1,
+                slots=1,
                 turn_s=0.005,
             )
         )
@@ -208,7 +207,7 @@ class Made(TakerGroup):
 def made() -> list[Taker]:
     workers = [Made(each) for each in (10, 20, 30)]
     return [
-        Taker(worker, Made(0), worker.count, lambda: None, 1000, 20, turn_s=0.0)
+        Taker(worker, Made(0), worker.count, lambda: None, slots=20, total=1000, turn_s=0.0)
         for worker in workers
     ]
 
@@ -318,10 +317,19 @@ def test_with_many_threads_that_settle_a_turn_begins_when_each_slot_has_worked(
     assert take_turn(crowded, 0, 0).wall_s > 0
 
 
-def test_a_worker_that_ends_is_lost_and_the_others_go_on(takers: list[Taker]) -> None:
-    os.kill(takers[1].worker.pid, signal.SIGKILL)
+@pytest.mark.parametrize(
+    ("side", "reason"),
+    [
+        ("worker", "the worker ended in its turn"),
+        ("server", "the process at the other end ended"),
+    ],
+)
+def test_a_taker_of_which_a_side_ends_is_lost_and_the_others_go_on(
+    takers: list[Taker], side: str, reason: str
+) -> None:
+    os.kill(getattr(takers[1], side).pid, signal.SIGKILL)
     turns = take_turns(takers, random.Random(3), rounds=3)
-    assert takers[1].lost == "the worker ended in its turn"
+    assert takers[1].lost == reason
     assert takers[0].lost is takers[2].lost is None
     assert all(turn.taker != 1 for turn in turns if turn.counted)
 

@@ -111,4 +111,4 @@ def test_axe_finds_nothing(shown: Any, theme: str) -> None:
     shown.emulate_media(color_scheme=theme)
     for view in ("deck", "notes", "all"):
         shown.evaluate(f"document.documentElement.dataset.view = '{view}'")
-        assert barriers(shown) == []
+        assert barriers(shown, theme) == []
