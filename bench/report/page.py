@@ -86,7 +86,8 @@ def page(
     named, campaign = findings.named(analysis), analysis.campaign
     colours = markup.Colours()
     pictures = {
-        one.name: markup.svg(one.name, one.alt, one.files["svg"], colours) for one in charts
+        chart.name: markup.svg(chart.name, chart.alt, chart.files["svg"], colours)
+        for chart in charts
     }
     first = shown_first([*pictures])
     return templates.get_template("page.html").render(
@@ -96,14 +97,14 @@ def page(
             for word, said in ending.three(named)
         ],
         versus=[markup.read_line(reader, said) for said in ending.versus(named)],
-        further=[markup.read_line(reader, each) for each in named.values()],
+        further=[markup.read_line(reader, finding) for finding in named.values()],
         footer=footer(analysis),
         tables=page_tables(analysis),
         pictures=pictures,
         folder=folder,
-        glance=next((each for each in charts if each.name == GLANCE), None),
+        glance=next((chart for chart in charts if chart.name == GLANCE), None),
         figures=[x for name in first for x in charts if x.name == name and name != GLANCE],
-        aside=[each for each in charts if each.name not in first],
+        aside=[chart for chart in charts if chart.name not in first],
         sections=sections,
         trusted=trusted(analysis),
         warnings=summary.warnings(analysis),
@@ -205,8 +206,8 @@ def build(
     cannot be written.
     """
     sha256 = cite.checksum(file)
-    sections = [found for one in extensions for found in one.sections(analysis, file.parent)]
-    beside = {name: what for one in extensions for name, what in one.records.items()}
+    sections = [section for more in extensions for section in more.sections(analysis, file.parent)]
+    beside = {name: what for more in extensions for name, what in more.records.items()}
     drawn = render_all(analysis, folder / files.CHARTS)
     filesystem.write_text(folder / files.SUMMARY, summary.to_markdown(analysis))
     filesystem.write_text(folder / files.CITATION, cite.bibtex(analysis.campaign, sha256))
