@@ -25,7 +25,7 @@ from bench.show import cells
 from bench.show.figures import Bars, Figure, Panel
 from bench.show.measured import RATE as PAGES
 from bench.show.measured import TIMES, Measure, Measured
-from bench.show.table import MISSING, CellMakers, Column, name, tabled
+from bench.show.table import MISSING, CellMakers, Column, name, tabled, words
 from bench.show.words import BY_SERVER, of_blocks
 from bench.text import plural
 
@@ -171,7 +171,7 @@ COLUMNS: Final[CellMakers[ProcessorsRow]] = (
         Column(f"ratio [{stats.AT_LEVEL}]"),
         lambda row: cells.ratio(row.ratio, base=row.compared is None),
     ),
-    (name("verdict"), lambda row: row.ratio.verdict if row.ratio else ""),
+    (words("verdict"), lambda row: row.ratio.verdict if row.ratio else ""),
     (Column("CPU µs per page"), lambda row: cells.figure(stats.middle(row.cpu.values()))),
     (Column("trials"), lambda row: str(len(row.rates))),
 )

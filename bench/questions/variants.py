@@ -20,7 +20,7 @@ from bench.schema import Rung, TrialRecord
 from bench.show import cells
 from bench.show.figures import Bars, Figure
 from bench.show.measured import KIB_OR_MORE, US, Measure, Measured, by_label
-from bench.show.table import MISSING, Column, Row, Table, name
+from bench.show.table import MISSING, Column, Row, Table, name, words
 from bench.store import Records
 from bench.text import count, listing
 from crawlers.registry import MODELS
@@ -218,7 +218,7 @@ def _table(analysis: Analysis, found: Variants) -> Table:
         "Variants and their baselines",
         [
             name("backend"),
-            name("what it changes"),
+            words("what it changes"),
             Column("µs per page"),
             Column(f"ratio [{stats.AT_LEVEL}]"),
             Column("KiB per connection"),

@@ -27,7 +27,7 @@ from bench.questions import analysis_in, answers
 from bench.questions.question import Headline
 from bench.schema import Environment, Record
 from bench.show import cells
-from bench.show.table import Column, Table, name
+from bench.show.table import Column, Table, words
 from bench.text import listing, plural, significant, times
 
 FOLDER: Final = RESULTS / "headlines"
@@ -77,10 +77,10 @@ class CampaignGroup(Record):
     def table(self) -> Table:
         """A row for each number, the campaigns side by side."""
         places = range(1, len(self.campaigns) + 1)
-        heads = [name("number"), name("unit"), *(Column(f"campaign {n}", drop=1) for n in places)]
+        heads = [words("number"), words("unit"), *(Column(f"campaign {n}", drop=1) for n in places)]
         return Table(
             f"Headlines over {self.size}, {self.python}",
-            [*heads, Column("combined"), Column("the next campaign"), name("which is")],
+            [*heads, Column("combined"), Column("the next campaign"), words("which is")],
             [
                 [
                     *(number.what, number.unit, *map(cells.spread, number.values)),

@@ -29,7 +29,7 @@ from bench.analysis.stats import AT_LEVEL, LEVEL, MIN_BLOCKS, Metric, Ratio
 from bench.errors import BenchError
 from bench.report import tables
 from bench.schema import Environment
-from bench.show.table import MISSING, Cell, CellMakers, Column, Table, Tone, name, tabled
+from bench.show.table import MISSING, Cell, CellMakers, Column, Table, Tone, name, tabled, words
 from bench.store import Records
 from bench.text import count, listing, plural
 
@@ -264,7 +264,7 @@ def asked(records: Records) -> dict[str, dict[str, object]]:
 
 def show(comparison: MachineComparison, console: Console) -> None:
     """Print how the environments differ, the table, and the totals."""
-    heads = [name(""), name(f"A: {comparison.a}"), name(f"B: {comparison.b}")]
+    heads = [words(""), words(f"A: {comparison.a}"), words(f"B: {comparison.b}")]
     differences = comparison.differences or [("no difference", "", "")]
     tables.show(Table("The environments", heads, differences), console)
     caption = "B over A; worse and better are beyond the interval and the noise floor"
@@ -285,12 +285,12 @@ def _ratio(row: ComparedRow) -> str:
 COLUMNS: Final[CellMakers[ComparedRow]] = (
     (name("backend"), lambda row: row.label),
     (name("point"), lambda row: row.point),
-    (name("metric"), lambda row: row.metric),
+    (words("metric"), lambda row: row.metric),
     (Column("A"), lambda row: count(row.a)),
     (Column("B"), lambda row: count(row.b)),
     (Column(f"B / A [{AT_LEVEL}]"), _ratio),
-    (name("verdict"), lambda row: Cell(row.verdict, TONES.get(row.verdict, "plain"))),
-    (name("ratio to the base", drop=1), lambda row: row.agreement or MISSING),
+    (words("verdict"), lambda row: Cell(row.verdict, TONES.get(row.verdict, "plain"))),
+    (words("ratio to the base", drop=1), lambda row: row.agreement or MISSING),
 )
 
 

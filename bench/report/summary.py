@@ -16,7 +16,7 @@ from bench.questions import answers
 from bench.report.tables import section
 from bench.report.tables import show as show_table
 from bench.show import cells
-from bench.show.table import Cell, CellMakers, Column, Table, name, tabled
+from bench.show.table import Cell, CellMakers, Column, Table, name, tabled, words
 from bench.store import Records
 from bench.text import GIB, markdown_text
 
@@ -111,8 +111,8 @@ COLUMNS: Final[CellMakers[SummaryRow]] = (
     (name("point"), lambda row: row.point),
     (Column("pages/s, median [min–max]"), lambda row: cells.spread(row.pages_per_s)),
     (Column(f"ratio [{stats.AT_LEVEL}]"), lambda row: cells.ratio(row.ratio, base=row.base)),
-    (name("verdict"), _verdict),
-    (name("why", drop=9), lambda row: "" if row.twin else cells.why(row.ratio)),
+    (words("verdict"), _verdict),
+    (words("why", drop=9), lambda row: "" if row.twin else cells.why(row.ratio)),
     (Column("CPU user ms / 1000 pages", drop=3), lambda row: cells.figure(row.cpu_user_ms)),
     (Column("CPU system ms / 1000 pages", drop=3), lambda row: cells.figure(row.cpu_system_ms)),
     (Column("of ceiling", drop=5), lambda row: cells.share(row.ceiling_share)),

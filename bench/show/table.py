@@ -20,15 +20,21 @@ class Column:
     title: str
     align: Align = "right"
     drop: int = 0  # a narrow terminal drops the highest first, and never drops 0
+    unbroken: bool = False  # words that stay on one line, like names
 
     @property
     def numeric(self) -> bool:
         return self.align == "right"
 
 
-def name(title: str, drop: int = 0) -> Column:
-    """A column of names or words, aligned to the left."""
+def words(title: str, drop: int = 0) -> Column:
+    """A column of words, aligned to the left."""
     return Column(title, "left", drop)
+
+
+def name(title: str, drop: int = 0) -> Column:
+    """A column of names: words that stay on one line."""
+    return Column(title, "left", drop, unbroken=True)
 
 
 @dataclass(frozen=True, slots=True)
