@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from math import inf
 from pathlib import Path
 from typing import Final
 
@@ -45,8 +44,6 @@ USUAL: Final = ("reference", "without-the-lock")
 
 def figure(value: float) -> str:
     """A number with three digits: 0.85, 21.1, 30,000."""
-    if value == inf:
-        return "∞"
     return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
 
 
