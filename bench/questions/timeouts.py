@@ -1,9 +1,8 @@
 """What does a timeout for each exchange cost?
 
-The models keep no timer for an exchange: each slot has a deadline, and a sweep over the slots
-compares it four times a second. That is in every page. A variant with ``timeouts`` in its name is
-the same backend with its library's own way on top, measured in the same turns. The difference of
-the two is the price.
+The models keep no timer for an exchange: a sweep over the slots compares their deadlines. A variant
+with ``timeouts`` in its name is the same backend with its library's own way on top, measured in the
+same turns.
 """
 
 from __future__ import annotations
