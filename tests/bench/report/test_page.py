@@ -18,7 +18,6 @@ from markupsafe import escape
 from bench import store
 from bench.claims import ledger, verdict
 from bench.claims import measure as experiments
-from bench.claims.ledger import CLAIMS
 from bench.palette import dark_of
 from bench.questions import analysis_of
 from bench.report import charts, cite, export, files, page, summary
@@ -50,7 +49,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         whole = charts.story
         patch.setattr(charts, "story", lambda analysis: {n: whole(analysis)[n] for n in DRAWN})
-        page.build(analysis_of(store.load(file)), folder, file, [CLAIMS])
+        page.build(analysis_of(store.load(file)), folder, file, ledger.sections)
     return folder
 
 
