@@ -61,10 +61,11 @@ KEPT: Final = "\0"
 # --- findings, and pictures ---
 
 
-def borne_out(found: Sequence[Quantity]) -> bool:
+def borne_out(quantities: Sequence[Quantity]) -> bool:
     """Whether a ratio is on one side of 1, and the first of two numbers always the larger one."""
-    sides = all(not one.combined.low <= 1 <= one.combined.high for one in found if one.unit == "×")
-    rows = zip(*(one.values for one in found), strict=True)
+    ratios = [quantity.combined for quantity in quantities if quantity.unit == "×"]
+    sides = all(not ratio.low <= 1 <= ratio.high for ratio in ratios)
+    rows = zip(*(quantity.values for quantity in quantities), strict=True)
     medians = [[value.median for value in row if value] for row in rows]
     return sides and all(row == sorted(row, reverse=True) for row in medians)
 
@@ -74,16 +75,17 @@ def over_campaigns(headline: Headline, question: str, environment: Environment) 
 
     As it is where they are not published. None where they do not bear it out.
     """
-    found = campaigns.quantities(headline, question, campaigns.group_of(environment))
-    if not found or headline.say is None:
+    quantities = campaigns.quantities(headline, question, campaigns.group_of(environment))
+    if not quantities or headline.say is None:
         return headline
-    if not borne_out(found):
+    if not borne_out(quantities):
         return None
-    of, ranges = plural(found[0].combined.campaigns, "campaign"), [*map(campaigns.ends, found)]
-    predicted = campaigns.source(found) == "published"
+    of = plural(quantities[0].combined.campaigns, "campaign")
+    ranges = [*map(campaigns.ends, quantities)]
+    predicted = campaigns.source(quantities) == "published"
     how = f"{AT_LEVEL} for the next campaign, from" if predicted else "range of"
     # A campaign's few trials show no difference, so the sentence says what does.
-    text = headline.say([one.combined.value for one in found])
+    text = headline.say([quantity.combined.value for quantity in quantities])
     text += "" if headline.pairs else f", in {of}"
     return replace(headline, text=text, behind=f"{listing(ranges)}: {how} {of}")
 
@@ -95,22 +97,22 @@ def over(analyses: Sequence[Analysis]) -> dict[str, str]:
     it out. Each campaign contrasts the backends that differ most in it. The sentence is about the
     pair that most campaigns chose, so that it does not change its subject with the newest one.
     """
-    said: dict[str, list[tuple[str, Headline | None, str]]] = defaultdict(list)
+    candidates_of: dict[str, list[tuple[str, Headline | None, str]]] = defaultdict(list)
     for analysis in analyses:
         for question, answer in answers(analysis):
             for name, (head, prose) in answer.said(question.NAME).items():
-                said[name].append((question.NAME, head, prose))
+                candidates_of[name].append((question.NAME, head, prose))
     environment = analyses[-1].campaign.environment
-    found = {}
-    for name, candidates in said.items():
+    paragraphs = {}
+    for name, candidates in candidates_of.items():
         # By the numbers in its text. Without any, it is the newest campaign's own.
         subjects = [head.quotes if head else () for _, head, _ in candidates]
         usual = max(subjects, key=subjects.count)
         question_name, head, prose = candidates[subjects.index(usual) if usual else -1]
         quoted = over_campaigns(head, question_name, environment) if head else None
         if quoted or not head:
-            found[name] = paragraph(quoted, prose)
-    return found
+            paragraphs[name] = paragraph(quoted, prose)
+    return paragraphs
 
 
 def markdown(analysis: Analysis) -> str:
@@ -126,14 +128,14 @@ def headlines(published: Sequence[Analysis], reference: Analysis) -> str:
     """
     again, once = over(published), findings.named(reference)
     group = campaigns.group_of(published[-1].campaign.environment)
-    said = [f"`{name}`: {cite.quoted(each)}" for name, each in again.items()]
+    lists = [f"`{name}`: {cite.quoted(finding)}" for name, finding in again.items()]
     size = f"{group.size} (`results/headlines`), {group.python}." if group else ""
     others = [
-        f"`{name}`: {cite.quoted(each).replace('**', '')}"
-        for name, each in once.items()
+        f"`{name}`: {cite.quoted(finding).replace('**', '')}"
+        for name, finding in once.items()
         if name not in again
     ]
-    both = findings.listed(said, size), findings.listed(others, findings.source(reference))
+    both = findings.listed(lists, size), findings.listed(others, findings.source(reference))
     return "\n\nFrom one campaign:\n\n".join(both)
 
 
@@ -143,13 +145,13 @@ def gallery(analysis: Analysis, charts: str, folder: Path) -> str:
     ``charts`` is the address of the campaign's charts and ``folder`` where they lie:
     only what was drawn is shown.
     """
-    told = story(analysis)
-    drawn = [name for name in told if (folder / f"{name}.svg").is_file()]
+    figures = story(analysis)
+    drawn = [name for name in figures if (folder / f"{name}.svg").is_file()]
     shown = shown_first(drawn)
     width = "100%" if len(shown) == 1 else "49%"
     return "\n".join(
         f'<a href="{address}"><img src="{address}" width="{width}" '
-        f'alt="{escape(f"Chart: {told[name].heading}")}"></a>'
+        f'alt="{escape(f"Chart: {figures[name].heading}")}"></a>'
         for name in shown
         for address in [f"{charts}/{name}.svg"]
     )
@@ -158,10 +160,10 @@ def gallery(analysis: Analysis, charts: str, folder: Path) -> str:
 def doubts(analysis: Analysis) -> str:
     """What the campaign says about its own method."""
     campaign = analysis.campaign
-    said = [f"From campaign `{campaign.campaign}`, profile {campaign.profile}.", ""]
+    lines = [f"From campaign `{campaign.campaign}`, profile {campaign.profile}.", ""]
     for line in summary.method(analysis):
-        said.append(textwrap.fill(f"- {line}", 100, subsequent_indent="  "))
-    return "\n".join(said)
+        lines.append(textwrap.fill(f"- {line}", 100, subsequent_indent="  "))
+    return "\n".join(lines)
 
 
 # --- numbers ---
@@ -178,13 +180,14 @@ def _in_all(fit: MemoryFit) -> float:
     return fit.total
 
 
-def quoted(found: Comparison) -> str:
+def quoted(comparison: Comparison) -> str:
     """A difference in words. Raises :class:`NotShownError`."""
-    if not found.ratio.shown or found.ratio.value is None:
+    if not comparison.ratio.shown or comparison.ratio.value is None:
         raise NotShownError(
-            f"{found.label} against {found.base} at {found.point}: {found.ratio.verdict}"
+            f"{comparison.label} against {comparison.base} at {comparison.point}: "
+            f"{comparison.ratio.verdict}"
         )
-    return f"{change(found.ratio.value)} ({interval(found)})"
+    return f"{change(comparison.ratio.value)} ({interval(comparison)})"
 
 
 class Numbers:
@@ -204,15 +207,16 @@ class Numbers:
 
         ``key`` is that of :mod:`bench.report.campaigns`; ``own`` is said where it has none.
         """
-        found = self._published(key)
-        if found is None:
+        together = self._published(key)
+        if together is None:
             return own
-        value, *ends = (significant(end, 3) for end in (found.value, found.low, found.high))
+        numbers = together.value, together.low, together.high
+        value, *ends = (significant(number, 3) for number in numbers)
         return f"{value} ({'–'.join(dict.fromkeys(ends))})"
 
     def _published(self, key: str) -> Combined | None:
-        found = self.group.numbers.get(key) if self.group else None
-        return found.combined if found else None
+        quantity = self.group.numbers.get(key) if self.group else None
+        return quantity.combined if quantity else None
 
     def idle(self, label: str) -> str:
         """KiB that an idle connection uses on plain HTTP, client's side."""
@@ -229,8 +233,8 @@ class Numbers:
     def _connection(self, label: str, *, over_tls: bool = False) -> float:
         """KiB of a connection, over the published campaigns where they measured it."""
         analysis, how = self.analysis, "tls" if over_tls else "plain"
-        if found := self._published(f"memory/{how}/{label}"):
-            return found.value
+        if together := self._published(f"memory/{how}/{label}"):
+            return together.value
         fits = analysis.memory_over_tls if over_tls else analysis.memory
         return _in_all(fits[label]) / KIB
 
@@ -241,8 +245,8 @@ class Numbers:
 
     def apart(self, label: str, base: str, point: str = FETCH) -> str:
         """Microseconds between the medians of two."""
-        one, other = (self._median(each, point, CPU_PER_1000) for each in (label, base))
-        return significant(one - other, 2)
+        cost, base_cost = (self._median(name, point, CPU_PER_1000) for name in (label, base))
+        return significant(cost - base_cost, 2)
 
     def share(self, label: str, point: str, rate: float) -> str:
         """How much of a processor this many pages per second use."""
@@ -279,15 +283,15 @@ class Numbers:
 
     def change(self, label: str, base: str, point: str = FETCH) -> str:
         """``43 % more (40 to 47 %)`` processor time per page than the base's."""
-        found = {(c.point, c.label): c for c in self.analysis.compare(CPU_PER_1000, base)}
-        return quoted(found[point, label])
+        comparisons = {(c.point, c.label): c for c in self.analysis.compare(CPU_PER_1000, base)}
+        return quoted(comparisons[point, label])
 
     def _median(self, label: str, point: str, metric: stats.Metric) -> float:
         trials = stats.trials_of(self.analysis.records, twins=False)
         here = [trial for trial in trials if (trial.point, trial.label) == (point, label)]
-        if (found := stats.middle(map(metric.value, here))) is None:
+        if (median := stats.middle(map(metric.value, here))) is None:
             raise KeyError(f"{label} at {point}")
-        return found
+        return median
 
 
 class Lock:

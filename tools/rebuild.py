@@ -32,7 +32,6 @@ from bench.analysis.stats import CPU_PER_1000, USER_PER_CONNECTION
 from bench.claims import ledger, measure
 from bench.claims.experiments import stack_ripping
 from bench.claims.verdict import Evidence
-from bench.cli.commands.report import EXTENSIONS
 from bench.costs import accounts as counts
 from bench.costs import report as costs_report
 from bench.costs.accounts import Account
@@ -77,9 +76,9 @@ def analysed(name: str) -> Analysis:
 def headline_campaigns() -> list[Analysis]:
     """The campaigns of the headlines on the reference's interpreter, oldest first."""
     release = campaigns.release(analysed("reference").campaign.environment)
-    found = [published(folder) for folder in campaigns.FOLDER.iterdir()]
-    mine = [one for one in found if campaigns.release(one.campaign.environment) == release]
-    return sorted(mine, key=lambda analysis: analysis.campaign.created)
+    analyses = [published(folder) for folder in campaigns.FOLDER.iterdir()]
+    same = [a for a in analyses if campaigns.release(a.campaign.environment) == release]
+    return sorted(same, key=lambda analysis: analysis.campaign.created)
 
 
 @cache
@@ -89,7 +88,7 @@ def counted() -> list[Account]:
 
 def campaign(name: str, out: Path) -> None:
     """Write the report, summary and charts of a campaign under ``results/``."""
-    page.build(analysed(name), out, store.trials_file(RESULTS / name), EXTENSIONS)
+    page.build(analysed(name), out, store.trials_file(RESULTS / name), ledger.sections)
 
 
 def fleet(name: str, out: Path) -> None:
@@ -111,8 +110,8 @@ def costs(out: Path) -> None:
 def costs_table() -> str:
     """The chart of docs/costs.md, and the first of its tables; the summary has all."""
     run = counts.STUDY.last(RESULTS / "costs")
-    told = costs_report.excerpt(run, "../results/costs/charts/costs.svg")
-    return "\n### ".join(told.split("\n### ")[:2])
+    excerpt = costs_report.excerpt(run, "../results/costs/charts/costs.svg")
+    return "\n### ".join(excerpt.split("\n### ")[:2])
 
 
 def cards() -> dict[str, str]:
@@ -123,10 +122,10 @@ def cards() -> dict[str, str]:
 
 def fleet_tables(name: str, first: int = 0) -> str:
     """The tables of a fleet from the ``first`` on; its summary has all."""
-    found = fleet_report.report(fleet_records.STUDY.last(RESULTS / name))
-    lost = "\n".join(f"- {note}" for note in found.notes)
-    tables = replace(found, tables=found.tables[first:]).excerpt()
-    return "\n\n".join(filter(None, [found.about, tables, lost]))
+    report = fleet_report.report(fleet_records.STUDY.last(RESULTS / name))
+    lost = "\n".join(f"- {note}" for note in report.notes)
+    tables = replace(report, tables=report.tables[first:]).excerpt()
+    return "\n\n".join(filter(None, [report.about, tables, lost]))
 
 
 @cache
@@ -152,15 +151,15 @@ LOCKS: Final = ("handovers-crawled", "processors-shared", "openloop-4000")
 
 def without_the_lock() -> str:
     """The table of docs/reference/interpreters.md: the models with the lock, and without it."""
-    found = analysed("without-the-lock")
-    pinned, crawls, latency = (found.at_point(point) for point in LOCKS)
+    analysis = analysed("without-the-lock")
+    pinned, crawls, latency = (analysis.at_point(point) for point in LOCKS)
     rows = []
-    for label in found.campaign.backends:
+    for label in analysis.campaign.backends:
         parsed = Label.parse(label)
         trials = (pinned if parsed.name == PINNED else crawls)[label]
         used = [trial.switches for trial in trials if trial.switches]
         pages = sum(trial.pages or 0 for trial in trials)
-        total = found.memory[label].total
+        total = analysis.memory[label].total
         cells = [
             text.count(middle(trial.pages_per_s for trial in trials)),
             text.significant(middle(map(CPU_PER_1000.value, trials)), 3),
@@ -172,9 +171,9 @@ def without_the_lock() -> str:
         rows.append([f"`{parsed.name}`", parsed.interpreter, *cells])
     heads = ["model", "CPython", "pages/s", "µs a page", "waits a page", "yields a page"]
     heads += ["KiB idle", "p99 ms at 4,000/s"]
-    machine = found.campaign.environment
+    machine = analysis.campaign.environment
     about = (
-        f"Campaign `{found.campaign.campaign}`, {machine.cpu_model}, {machine.cpu_count} "
+        f"Campaign `{analysis.campaign.campaign}`, {machine.cpu_model}, {machine.cpu_count} "
         "processors; medians over blocks, waits and yields over all pages. A dash: opening "
         "connections made the process smaller, because it gave memory back that it had taken "
         f"before. {held_without_the_lock()}"
@@ -184,26 +183,26 @@ def without_the_lock() -> str:
 
 def held_without_the_lock() -> str:
     """User memory of so many connections that what a process gives back hardly counts."""
-    found = analysed("without-the-lock/held")
-    most = max(fit.connections[-1] for fit in found.memory.values())
-    each: dict[str, list[str]] = {}
-    for label, trials in found.at_point(f"c10k-{most}").items():
+    analysis = analysed("without-the-lock/held")
+    most = max(fit.connections[-1] for fit in analysis.memory.values())
+    sizes_of: dict[str, list[str]] = {}
+    for label, trials in analysis.at_point(f"c10k-{most}").items():
         parsed = Label.parse(label)
         size = text.significant(middle(map(USER_PER_CONNECTION.value, trials)) / text.KIB, 3)
-        each.setdefault(f"`{parsed.name}`", []).append(f"{size} KiB on {parsed.interpreter}")
-    said = text.listing([f"{name} {text.listing(sizes)}" for name, sizes in each.items()])
+        sizes_of.setdefault(f"`{parsed.name}`", []).append(f"{size} KiB on {parsed.interpreter}")
+    in_words = text.listing([f"{name} {text.listing(sizes)}" for name, sizes in sizes_of.items()])
     return (
-        f"With {text.count(most)} connections a connection uses this much user memory: {said} "
-        f"(campaign `{found.campaign.campaign}`)."
+        f"With {text.count(most)} connections a connection uses this much user memory: {in_words} "
+        f"(campaign `{analysis.campaign.campaign}`)."
     )
 
 
 def middle(values: Iterable[float | None]) -> float:
     """The median of numbers that were all measured."""
-    found = list(values)
-    value = stats.middle(found)
+    measured = list(values)
+    value = stats.middle(measured)
     assert value is not None
-    assert None not in found
+    assert None not in measured
     return value
 
 
@@ -211,12 +210,12 @@ def steps() -> str:
     """The table of docs/story.md: what each step of the chapter needs, over the last repeats."""
     run = measure.latest(evidence()[0].measured, "steps")
     assert run is not None, "results/reference has it"
-    found = [sample.values for sample in run.by_program()["steps"].values()]
+    samples = [sample.values for sample in run.by_program()["steps"].values()]
     columns = {"pages_per_s": 0, "ms": 2, "kib": 1, "at_once": 0}
     rows = [
         [
             f"{number} {step}",
-            *(over(found, f"{step}_{name}", digits) for name, digits in columns.items()),
+            *(over(samples, f"{step}_{name}", digits) for name, digits in columns.items()),
         ]
         for number, step in enumerate(CRAWLS, 1)
     ]
@@ -228,14 +227,14 @@ def steps() -> str:
         "connections at once",
     ]
     about = (
-        f"Medians of {text.plural(len(found), 'run')}, {run.head.stamp}; 212 pages, user memory."
+        f"Medians of {text.plural(len(samples), 'run')}, {run.head.stamp}; 212 pages, user memory."
     )
     return "\n".join([*text.markdown_table(heads, rows, right=4), "", about])
 
 
-def over(found: Sequence[Mapping[str, float | None]], name: str, digits: int) -> str:
+def over(samples: Sequence[Mapping[str, float | None]], name: str, digits: int) -> str:
     """The median of a value over repeats."""
-    known = [value for values in found if (value := values.get(name)) is not None]
+    known = [value for values in samples if (value := values.get(name)) is not None]
     return f"{median(known):,.{digits}f}" if known else "–"
 
 
@@ -247,11 +246,11 @@ def used() -> str:
 def held_equal() -> str:
     """The table of the notebook: what the harness holds equal, each of it flipped once."""
     analysis = analysed("equal")
-    found = equal.answer(analysis)
-    assert found is not None, "this is what results/equal is for"
-    (table,) = found.tables
+    answer = equal.answer(analysis)
+    assert answer is not None, "this is what results/equal is for"
+    (table,) = answer.tables
     python = analysis.campaign.environment.python
-    made = f"Campaign `{analysis.campaign.campaign}`, {python}, {found.finding}"
+    made = f"Campaign `{analysis.campaign.campaign}`, {python}, {answer.finding}"
     return "\n".join([*grid(table), "", textwrap.fill(f"{table.about} {made}", 100)])
 
 
@@ -268,8 +267,8 @@ def served_tables() -> str:
     for question, answer in answers(analysis):
         if question.NAME in SERVE:
             parts += [f"### {question.ASKS}\n"]
-            said = cite.quoted(answer.finding) if answer.finding else ""
-            parts += [f"{textwrap.fill(said, 100)}\n"] if said else []
+            quotation = cite.quoted(answer.finding) if answer.finding else ""
+            parts += [f"{textwrap.fill(quotation, 100)}\n"] if quotation else []
             for table in answer.tables:
                 parts += [*grid(table), "", f"{textwrap.fill(table.about, 100)}\n"]
     where = machine_words(analysis.campaign.environment, analysis.campaign.created)

@@ -69,13 +69,13 @@ def records() -> Iterator[tuple[str, str, list[Field]]]:
         if isinstance(node, ast.ClassDef):
             fields = [
                 Field(
-                    each.target.id,
-                    ast.unparse(each.annotation),
-                    each.value is not None,
-                    lines[each.lineno - 1].partition("  # ")[2],
+                    inner.target.id,
+                    ast.unparse(inner.annotation),
+                    inner.value is not None,
+                    lines[inner.lineno - 1].partition("  # ")[2],
                 )
-                for each in node.body
-                if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+                for inner in node.body
+                if isinstance(inner, ast.AnnAssign) and isinstance(inner.target, ast.Name)
             ]
             if fields:
                 yield node.name, (ast.get_docstring(node) or "").partition("\n\n")[0], fields
@@ -87,12 +87,12 @@ def markdown() -> str:
     for name, about, fields in records():
         rows = [
             [
-                f"`{one.name}`",
-                f"`{one.type}`".replace("|", "\\|"),
-                one.unit,
-                markdown_text(one.meaning),
+                f"`{field.name}`",
+                f"`{field.type}`".replace("|", "\\|"),
+                field.unit,
+                markdown_text(field.meaning),
             ]
-            for one in fields
+            for field in fields
         ]
         parts += [
             f"## {name}\n",
@@ -112,6 +112,8 @@ def digest() -> str:
         and "SCHEMA_VERSION" not in ast.unparse(node)
     ]
     fields = [
-        (name, one.name, one.type, one.optional) for name, _, found in records() for one in found
+        (name, field.name, field.type, field.optional)
+        for name, _, of_record in records()
+        for field in of_record
     ]
     return hashlib.sha256(repr((named, fields)).encode()).hexdigest()

@@ -132,8 +132,8 @@ def source_of(model: str) -> str:
 def parts(model: str) -> list[CodePart]:
     """The definitions of a file, without docstrings; a slot's methods count as functions."""
     source = source_of(model)
-    lines, found = source.splitlines(), []
-    for node in (each for each in ast.parse(source).body if isinstance(each, Definition)):
+    lines, pieces = source.splitlines(), []
+    for node in (at_top for at_top in ast.parse(source).body if isinstance(at_top, Definition)):
         methods = list(_steps(node))
         last = _start(methods[0]) - 1 if methods else node.end_lineno or 0
         for definition, end in ((node, last), *((m, m.end_lineno or 0) for m in methods)):
@@ -141,8 +141,8 @@ def parts(model: str) -> list[CodePart]:
             kept = [n for n in range(_start(definition), end + 1) if n not in left_out]
             text = textwrap.dedent("\n".join(lines[n - 1] for n in kept)).rstrip()
             shown = text.replace(FORMATTER_MARK, "").split("\n")
-            found.append(CodePart(definition.name, dict(zip(kept, shown, strict=False))))
-    return found
+            pieces.append(CodePart(definition.name, dict(zip(kept, shown, strict=False))))
+    return pieces
 
 
 def _steps(node: Definition) -> Iterator[Function]:
@@ -171,7 +171,7 @@ def aligned() -> list[tuple[CodeSection, dict[str, list[CodePart]]]]:
     """Every section with the parts of each model, in the order of the file."""
     cut = {model: parts(model) for model in MODELS}
     return [
-        (section, {m: [p for p in found if p.name in section.names] for m, found in cut.items()})
+        (section, {m: [p for p in pieces if p.name in section.names] for m, pieces in cut.items()})
         for section in SECTIONS
     ]
 
@@ -303,8 +303,8 @@ def markdown() -> str:
     ]
     files = [f"[`{model}`](../crawlers/{model}.py)" for model in MODELS]
     lines = [HEAD, *markdown_table(["section", *files], names), "\n## Metrics of the source\n"]
-    found = [metrics(model) for model in MODELS]
-    counts = [[words, *(str(one[words]) for one in found)] for words in found[0]]
+    counted = [metrics(model) for model in MODELS]
+    counts = [[words, *(str(of_model[words]) for of_model in counted)] for words in counted[0]]
     lines += [*markdown_table(["", *(f"`{model}`" for model in MODELS)], counts), FOOT]
     return "\n".join(lines)
 
@@ -325,16 +325,17 @@ def html() -> str:
     )
 
 
-def shown(model: str, found: list[CodePart]) -> Markup:
+def shown(model: str, pieces: list[CodePart]) -> Markup:
     """The parts of one model, highlighted; the note of its file where it has none."""
-    if not found:
-        notes = (each for each in source_of(model).splitlines() if each.startswith(NO_MACHINERY))
+    if not pieces:
+        lines_of_file = source_of(model).splitlines()
+        notes = (line for line in lines_of_file if line.startswith(NO_MACHINERY))
         note = next(notes, "nothing of its own").removeprefix(NO_MACHINERY)
         return Markup("<p>{}</p>").format(note)
     marks = waiting_lines(model)
     lines: list[str] = []
     waits: list[int] = []
-    for part in found:
+    for part in pieces:
         lines += [""] if lines else []
         waits += [len(lines) + n for n, line in enumerate(part.lines, 1) if line in marks]
         lines += part.lines.values()

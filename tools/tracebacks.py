@@ -59,7 +59,7 @@ whole again.
 def markdown(ripped: Sequence[Ripped]) -> str:
     """The whole page."""
     lines = [HEAD, *surviving(ripped), FOOT, *catching(), TEXTS]
-    lines += [f"### {one.model}\n\n```\n{one.text}\n```\n" for one in ripped]
+    lines += [f"### {model_run.model}\n\n```\n{model_run.text}\n```\n" for model_run in ripped]
     return "\n".join(lines)
 
 
@@ -78,25 +78,25 @@ def surviving(ripped: Sequence[Ripped]) -> list[str]:
     """The frames of all models, aligned by their role."""
 
     def row(words: str, cell: Callable[[Ripped], str]) -> list[str]:
-        return [words, *(cell(one) for one in ripped)]
+        return [words, *(cell(run) for run in ripped)]
 
     def at(function: str) -> Callable[[Ripped], str]:
-        def cell(one: Ripped) -> str:
-            found = [frame for frame in one.of("slot") if frame.function == function]
-            return _place(found[0]) if found else GONE
+        def cell(run: Ripped) -> str:
+            frames = [frame for frame in run.of("slot") if frame.function == function]
+            return _place(frames[0]) if frames else GONE
 
         return cell
 
-    slot = dict.fromkeys(frame.function for one in ripped for frame in one.of("slot"))
+    slot = dict.fromkeys(frame.function for run in ripped for frame in run.of("slot"))
     rows = [
-        row("start of the crawl", lambda one: _names(one.of("start"))),
-        row("the model's machinery", lambda one: _names(one.of("machinery"))),
+        row("start of the crawl", lambda run: _names(run.of("start"))),
+        row("the model's machinery", lambda run: _names(run.of("machinery"))),
         *(row(f"the slot: `{function}`", at(function)) for function in slot),
-        row("the shared parser", lambda one: _names(one.of("parser")[:1])),
-        row("**callers of the slot left**", lambda one: f"**{one.callers}**"),
-        row("**break here**", lambda one: f"{_place(one.breakpoint)}: `{one.breakpoint.code}`"),
+        row("the shared parser", lambda run: _names(run.of("parser")[:1])),
+        row("**callers of the slot left**", lambda run: f"**{run.callers}**"),
+        row("**break here**", lambda run: f"{_place(run.breakpoint)}: `{run.breakpoint.code}`"),
     ]
-    return markdown_table(["", *(f"`{one.model}`" for one in ripped)], rows)
+    return markdown_table(["", *(f"`{run.model}`" for run in ripped)], rows)
 
 
 def _names(frames: Sequence[Frame]) -> str:

@@ -37,7 +37,6 @@ class AdviceRow:
     rate: float | None = None  # pages per second: as asked, or as many as one process can do
     limit: Limit | None = None  # what ends that rate, if none was asked
     memory_bytes: float | None = None  # all of it that was measured
-    wait_ms: float | None = None  # mean, for the processor; calculated
     group: int | None = None  # backends of a group cannot be told apart in processor time
     notes: tuple[str, ...] = ()
 
@@ -89,8 +88,6 @@ def weigh(backend: Backend, need: Need) -> AdviceRow:
         advised = f"--connections {math.ceil(in_use)}, or at most --rate {most.replace(',', '')}"
         return AdviceRow(backend.name, "no", f"{needs}: ask for {advised}.")
     limit: Limit = "connections" if rate < model.full_rate(need, total) else "processor"
-    page_s = (total - need.mean_work_us) / 1e6
-    wait_s = model.waiting_s(rate / processes, page_s, need.work_s, need.share)
     memory, notes = _memory(backend, need, processes)
     return AdviceRow(
         backend.name,
@@ -102,7 +99,6 @@ def weigh(backend: Backend, need: Need) -> AdviceRow:
         rate=rate,
         limit=None if need.rate else limit,
         memory_bytes=memory,
-        wait_ms=None if need.work_s and backend.in_turn else 1e3 * wait_s,
         notes=(*notes, *_beyond(backend, need, max(in_use / processes, 1.0))),
     )
 

@@ -3,7 +3,7 @@
 A page takes processor time: what was measured for a crawled page, times a factor for the
 number of exchanges in flight and one for a program alone on its processor, and what TLS, a new
 connection and the reader's own work add. A page occupies a connection while it waits for the
-answer and for the processor, so by Little's law the connections in use are the rate times that
+answer and uses the processor, so by Little's law the connections in use are the rate times that
 time.
 
 The costs are those that the report has: each is read from the same answers.
@@ -33,7 +33,6 @@ from bench.schema import TrialRecord
 from bench.show.measured import Measured
 from bench.store import Records
 from bench.text import count
-from crawlers.catalogue import HANDED_OVER
 
 # --- costs, all of which can be written as JSON ------------------------------------------------
 
@@ -73,7 +72,6 @@ class Backend:
     """What one backend costs. Times are microseconds of processor time."""
 
     name: str
-    in_turn: bool  # work on one page lets others go on, so they are not in one queue
     most: float  # connections that a process can hold, or for which its costs are known
     why_most: str  # what more of them is refused with
     no_tls: str | None  # why it refuses TLS
@@ -204,17 +202,6 @@ def processes_for(backend: Backend, need: Need, added: float) -> int:
     return 1 + bisect_left(range(1, sys.maxsize), True, key=carry)
 
 
-def waiting_s(rate: float, page_s: float, work_s: float, share: float) -> float:
-    """Mean time that a page waits for the processor, by Pollaczek and Khinchine (M/G/1).
-
-    Pages come at random, ``share`` of them take ``work_s`` more, and none is interrupted. The
-    processor must not be overloaded.
-    """
-    mean = page_s + share * work_s
-    square = (1.0 - share) * page_s**2 + share * (page_s + work_s) ** 2
-    return rate * square / (2.0 * (1.0 - rate * mean))
-
-
 # --- the costs of a campaign -------------------------------------------------------------------
 
 PageBlocks = Mapping[tuple[str, str], Mapping[int, float]]
@@ -276,10 +263,8 @@ def _backend(analysis: Analysis, label: str, point: str | None, pages: PageBlock
     if capacity is not None:
         bounds.append((capacity, f"One process holds at most {count(capacity)} connections."))
     most, why = min(bounds, default=(math.inf, ""))
-    handed_over = any(t.backend in (*HANDED_OVER, *SPREADING) for t in trials)
     return Backend(
         name=label,
-        in_turn=handed_over or any(_a_thread_each(t) for t in trials),
         most=most,
         why_most=why,
         no_tls=_no_tls(trials, capacity),

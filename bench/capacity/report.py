@@ -31,23 +31,13 @@ def able_table(advice: Advice) -> Table:
         (Column("processes"), lambda row: count(row.processes or 0)),
         (Column("memory"), _memory),
         (Column("page"), lambda row: duration((row.total_us or 0.0) / 1000, 3)),
-        (Column("wait"), _wait) if advice.need.rate else (Column("pages/s"), _rate),
     ]
-    return tabled("", columns, advice.able)
+    rate: CellMakers[AdviceRow] = [(Column("pages/s"), lambda row: count(row.rate or 0))]
+    return tabled("", [*columns, *(rate if advice.need.rate is None else [])], advice.able)
 
 
 def _memory(row: AdviceRow) -> str:
     return MISSING if row.memory_bytes is None else size_words(row.memory_bytes)
-
-
-def _rate(row: AdviceRow) -> str:
-    return count(row.rate or 0)
-
-
-def _wait(row: AdviceRow) -> str:
-    if row.wait_ms is None:
-        return MISSING
-    return "< 1 µs" if row.wait_ms < 1e-3 else duration(row.wait_ms)
 
 
 def show(advice: Advice, costs: Costs, console: Console) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from math import inf
 from pathlib import Path
 from typing import Final
 
@@ -30,7 +29,7 @@ from bench.claims.verdict import (
 )
 from bench.launch import RESULTS, shown
 from bench.report import markup
-from bench.report.page import Extension, Section
+from bench.report.page import Section
 from bench.show.table import MISSING
 from bench.show.words import commit_words, machine_words
 from crawlers.chapter import STEPS
@@ -45,8 +44,6 @@ USUAL: Final = ("reference", "without-the-lock")
 
 def figure(value: float) -> str:
     """A number with three digits: 0.85, 21.1, 30,000."""
-    if value == inf:
-        return "∞"
     return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
 
 
@@ -181,10 +178,6 @@ def sections(analysis: Analysis, folder: Path) -> Sequence[Section]:
         anchor="claims",
         title="Well-known claims, then and now",
         body=Markup(body),  # nosec B704: the template escapes all text
+        records={measure.STUDY.file(Path()).name: "raw records of the experiments for the claims"},
     )
     return [section]
-
-
-CLAIMS = Extension(
-    {measure.STUDY.file(Path()).name: "raw records of the experiments for the claims"}, sections
-)

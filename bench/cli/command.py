@@ -180,9 +180,9 @@ def overview() -> argparse.ArgumentParser:
         epilog=EXITS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    found = made.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands")
+    known = made.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands")
     for name in names():
-        found.add_parser(name, help=summary(description(name)), add_help=False)
+        known.add_parser(name, help=summary(description(name)), add_help=False)
     return made
 
 

@@ -31,17 +31,17 @@ N = TypeVar("N", int, float)
 
 
 def names(text: str) -> list[str]:
-    found = [name.strip() for name in text.split(",") if name.strip()]
-    if not found:
+    listed = [name.strip() for name in text.split(",") if name.strip()]
+    if not listed:
         raise argparse.ArgumentTypeError("no name given")
-    return found
+    return listed
 
 
 def loops(text: str) -> list[str]:
-    found = names(text)
-    if wrong := [name for name in found if not all(name.partition(LOOP))]:
+    listed = names(text)
+    if wrong := [name for name in listed if not all(name.partition(LOOP))]:
         raise argparse.ArgumentTypeError(f"must be package:factory, not {wrong[0]!r}")
-    return found
+    return listed
 
 
 def number(kind: Callable[[str], N], least: float, most: float, words: str) -> Callable[[str], N]:

@@ -77,11 +77,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make one test for each backend at each point."""
     if ENTRY not in metafunc.fixturenames:
         return
-    found = entries(metafunc.config)
+    tests = entries(metafunc.config)
     metafunc.parametrize(
         ENTRY,
-        [(point, backend) for _, point, backend in found],
-        ids=[f"{work}-{backend}-{point.rpartition('-')[2]}" for work, point, backend in found],
+        [(point, backend) for _, point, backend in tests],
+        ids=[f"{work}-{backend}-{point.rpartition('-')[2]}" for work, point, backend in tests],
     )
 
 
@@ -218,11 +218,11 @@ def replay(
             pytest.skip("no campaign was run")
         point, backend = entry
         trials = finished.records.trials
-        mine = [trial for trial in trials if trial.point == point and backend == owner(trial)]
-        ok = [trial for trial in mine if trial.status == "ok" and named(trial)]
+        own = [trial for trial in trials if trial.point == point and backend == owner(trial)]
+        ok = [trial for trial in own if trial.status == "ok" and named(trial)]
         good = [trial for trial in ok if trial.elapsed_s is not None]
-        durations = [found for trial in good if (found := page_s(trial))]
-        bad = [trial for trial in mine if trial.status in ("void", "failed")]
+        durations = [duration for trial in good if (duration := page_s(trial))]
+        bad = [trial for trial in own if trial.status in ("void", "failed")]
         rates = [trial.pages_per_s for trial in good if trial.pages_per_s]
         benchmark.extra_info.update(
             campaign=finished.records.campaign.campaign,
@@ -234,14 +234,14 @@ def replay(
         elif good:
             give_up(benchmark, "no page was waited for")
         elif not bad:
-            reason = next((trial.reason for trial in mine if trial.reason), "not measured")
+            reason = next((trial.reason for trial in own if trial.reason), "not measured")
             pytest.skip(printable(reason))
         else:
             give_up(benchmark, bad[0].reason or "")
         if bad:
             pytest.fail(
                 printable(
-                    f"{len(bad)} of {len(mine)} trials of {backend} do not count: {bad[0].reason}"
+                    f"{len(bad)} of {len(own)} trials of {backend} do not count: {bad[0].reason}"
                 ),
                 pytrace=False,
             )

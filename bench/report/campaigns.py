@@ -72,7 +72,7 @@ class CampaignGroup(Record):
     @property
     def size(self) -> str:
         """``5 campaigns``, those that count."""
-        return plural(len({one.counts_with for one in self.campaigns}), "campaign")
+        return plural(len({member.counts_with for member in self.campaigns}), "campaign")
 
     def table(self) -> Table:
         """A row for each number, the campaigns side by side."""
@@ -84,12 +84,12 @@ class CampaignGroup(Record):
             [
                 [
                     *(number.what, number.unit, *map(cells.spread, number.values)),
-                    cells.figure(found.value),
-                    f"{cells.figure(found.low)} to {cells.figure(found.high)}",
-                    AT_LEVEL if found.predicted else f"range of {found.campaigns}",
+                    cells.figure(together.value),
+                    f"{cells.figure(together.low)} to {cells.figure(together.high)}",
+                    AT_LEVEL if together.predicted else f"range of {together.campaigns}",
                 ]
                 for number in self.numbers.values()
-                for found in [number.combined]
+                for together in [number.combined]
             ],
             about=(
                 f"In brackets what the blocks of that campaign say. {AT_LEVEL}: where the next "
@@ -97,12 +97,12 @@ class CampaignGroup(Record):
                 "there are fewer campaigns, or where they are too far apart for an interval."
             ),
             notes=[
-                f"campaign {n}: {one.campaign}, {one.created[:16]}, boot {one.boot or 'unknown'}, "
-                f"{one.cpu_model or 'an unknown processor'} ({one.cpu_count}), {one.kernel}, "
-                f"{one.python}"
-                + f"; counts with campaign {one.counts_with + 1}, an hour or less before it"
-                * (one.counts_with != n - 1)
-                for n, one in zip(places, self.campaigns, strict=True)
+                f"campaign {n}: {member.campaign}, {member.created[:16]}, "
+                f"boot {member.boot or 'unknown'}, {member.cpu_model or 'an unknown processor'} "
+                f"({member.cpu_count}), {member.kernel}, {member.python}"
+                + f"; counts with campaign {member.counts_with + 1}, an hour or less before it"
+                * (member.counts_with != n - 1)
+                for n, member in zip(places, self.campaigns, strict=True)
             ],
         )
 
@@ -115,9 +115,9 @@ class Groups(Record):
 
 def release(environment: Environment) -> str:
     """``CPython 3.15`` of CPython 3.15.2; ``CPython 3.15t`` without a lock."""
-    found = re.match(r"\S+ \d+\.\d+", environment.python)
+    short = re.match(r"\S+ \d+\.\d+", environment.python)
     free = environment.python_build.get("gil") is False
-    return (found[0] if found else environment.python) + "t" * free
+    return (short[0] if short else environment.python) + "t" * free
 
 
 # --- combining ---------------------------------------------------------------------------
@@ -139,7 +139,7 @@ def combine(campaigns: Sequence[Path]) -> Groups:
     Raises :class:`CombineError` where there is none, for one that is there twice, and for one
     without any number of a headline.
     """
-    folders = campaigns or sorted({one.parent for one in FOLDER.glob(f"*/{store.FILE_NAME}*")})
+    folders = campaigns or sorted({file.parent for file in FOLDER.glob(f"*/{store.FILE_NAME}*")})
     if not folders:
         raise CombineError(
             f"no campaign in {shown(FOLDER)}: name some, or measure them on different days with "
@@ -147,27 +147,27 @@ def combine(campaigns: Sequence[Path]) -> Groups:
         )
     groups: dict[str, list[Analysis]] = defaultdict(list)
     seen: set[str] = set()
-    for one in sorted(
+    for analysis in sorted(
         (analysis_in(store.trials_file(folder)) for folder in folders),
         key=lambda analysis: analysis.campaign.created,
     ):
-        name = one.campaign.campaign
+        name = analysis.campaign.campaign
         if name in seen:
             raise CombineError(f"campaign {name} is there twice: name it once")
-        if not numbers(one):
+        if not numbers(analysis):
             raise CombineError(f"campaign {name} has no number that a headline rests on")
         seen.add(name)
-        groups[release(one.campaign.environment)].append(one)
+        groups[release(analysis.campaign.environment)].append(analysis)
     newest = sorted(groups, key=lambda python: [*map(int, re.findall(r"\d+", python))])
     return Groups(groups=[_group(python, groups[python]) for python in reversed(newest)])
 
 
 def _group(python: str, analyses: Sequence[Analysis]) -> CampaignGroup:
-    found = [numbers(analysis) for analysis in analyses]
+    numbers_of = [numbers(analysis) for analysis in analyses]
     first = independent([analysis.campaign for analysis in analyses])
     quantities = {}
-    for key, number in {key: number for mine in found for key, number in mine.items()}.items():
-        values = [mine[key].found if key in mine else None for mine in found]
+    for key, number in {key: number for own in numbers_of for key, number in own.items()}.items():
+        values = [own[key].found if key in own else None for own in numbers_of]
         together: dict[int, list[Spread]] = defaultdict(list)
         for place, value in zip(first, values, strict=True):
             if value:
@@ -201,8 +201,8 @@ def published() -> Groups:
 
 def group_of(environment: Environment) -> CampaignGroup | None:
     """The published campaigns of an interpreter's release."""
-    mine = release(environment)
-    return next((group for group in published().groups if group.python == mine), None)
+    python = release(environment)
+    return next((group for group in published().groups if group.python == python), None)
 
 
 def quantities(headline: Headline, question: str, group: CampaignGroup | None) -> list[Quantity]:
@@ -213,22 +213,23 @@ def quantities(headline: Headline, question: str, group: CampaignGroup | None) -
     return [group.numbers[key] for key in keys]
 
 
-def ends(found: Quantity) -> str:
+def ends(quantity: Quantity) -> str:
     """The interval or range as sentences have it: ``1.1 to 4.9``, ``14 to 20 %``, ``4.8 KiB``."""
-    one = found.combined
-    if found.unit != "×":
-        low, high = (significant(end, 3) for end in (one.low, one.high))
-        return f"{low if low == high else f'{low} to {high}'} {found.unit}"
-    if one.high < 1 or 1 < one.low <= one.high < TIMES_FROM or one.value >= TIMES_FROM:
-        return between(one.value, one.low, one.high)
-    return f"{times(one.low)} to {times(one.high)} times"
+    together = quantity.combined
+    if quantity.unit != "×":
+        ends = dict.fromkeys(significant(end, 3) for end in (together.low, together.high))
+        return f"{' to '.join(ends)} {quantity.unit}"
+    value, low, high = together.value, together.low, together.high
+    if high < 1 or 1 < low <= high < TIMES_FROM or value >= TIMES_FROM:
+        return between(value, low, high)
+    return f"{times(low)} to {times(high)} times"
 
 
-def source(found: Sequence[Quantity]) -> str:
+def source(quoted: Sequence[Quantity]) -> str:
     """``published`` where the next campaign's interval is, ``2 campaigns`` where a range is."""
-    if all(one.combined.predicted for one in found):
+    if all(quantity.combined.predicted for quantity in quoted):
         return "published"
-    return plural(min(one.combined.campaigns for one in found), "campaign")
+    return plural(min(quantity.combined.campaigns for quantity in quoted), "campaign")
 
 
 def suffix(headline: Headline, question: str, environment: Environment) -> str:
@@ -237,9 +238,9 @@ def suffix(headline: Headline, question: str, environment: Environment) -> str:
     Names the interpreter where only another one's are published. Empty where nothing is.
     """
     for group in filter(None, (group_of(environment), *published().groups)):
-        if found := quantities(headline, question, group):
+        if quoted := quantities(headline, question, group):
             other = "" if group.python == release(environment) else f" on {group.python}"
-            return f"{source(found)}{other}: {listing([*map(ends, found)])}"
+            return f"{source(quoted)}{other}: {listing([*map(ends, quoted)])}"
     return ""
 
 

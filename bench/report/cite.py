@@ -38,20 +38,20 @@ def text(campaign: CampaignRecord, sha256: str) -> str:
 
 def quoted(finding: str) -> str:
     """The headline of a finding, in bold, and its interval; without one, its first sentence."""
-    found = QUOTED.match(finding)
-    said = found[0] if found else finding.partition(". ")[0]
-    return f"{said.rstrip('.')}."
+    bold = QUOTED.match(finding)
+    sentence = bold[0] if bold else finding.partition(". ")[0]
+    return f"{sentence.rstrip('.')}."
 
 
 def quotation(finding: str, campaign: CampaignRecord) -> str:
     """A finding as a speaker quotes it: headline, interval, machine, interpreter, campaign."""
-    said = quoted(finding).rstrip(".").replace("**", "").replace("`", "")
+    sentence = quoted(finding).rstrip(".").replace("**", "").replace("`", "")
     environment = campaign.environment
     if campaign.interpreters:
-        python = f"CPython {listing([each.name for each in campaign.interpreters])}"
+        python = f"CPython {listing([interpreter.name for interpreter in campaign.interpreters])}"
         environment = environment.model_copy(update={"python": python})
     where = machine_words(environment, campaign.created).replace(" · ", ", ")
-    return f"{said}. ({where}; c10k-crawlers, campaign {campaign.campaign})"
+    return f"{sentence}. ({where}; c10k-crawlers, campaign {campaign.campaign})"
 
 
 def bibtex(campaign: CampaignRecord, sha256: str) -> str:

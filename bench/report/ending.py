@@ -43,8 +43,8 @@ AGAINST: Final = "against-"
 
 def three(named: Mapping[str, str]) -> list[tuple[str, str]]:
     """Word and quotation of what answers the three words; else of the first three findings."""
-    found = [(word, [name for name in names if name in named]) for word, names in WORDS.items()]
-    chosen = [(word, names[0]) for word, names in found if names]
+    answering = [(word, [name for name in names if name in named]) for word, names in WORDS.items()]
+    chosen = [(word, names[0]) for word, names in answering if names]
     chosen = chosen or [(f"{n}", name) for n, name in enumerate([*named][:3], 1)]
     return [(word, cite.quoted(named[name])) for word, name in chosen]
 

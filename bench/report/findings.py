@@ -23,13 +23,13 @@ def named(analysis: Analysis) -> dict[str, str]:
 
     Behind a headline stands where the published campaigns have its numbers.
     """
-    found = {}
+    paragraphs = {}
     for question, answer in answers(analysis):
         for name, (head, prose) in answer.said(question.NAME).items():
             if head:
                 head = campaigns.beside(head, question.NAME, analysis.campaign.environment)
-            found[name] = paragraph(head, prose)
-    return found
+            paragraphs[name] = paragraph(head, prose)
+    return paragraphs
 
 
 def listed(sentences: Iterable[str], source: str) -> str:

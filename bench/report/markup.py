@@ -31,16 +31,16 @@ def templates(module: str, **filters: Callable[..., object]) -> jinja2.Environme
     Each may import the macros of a report. Text is escaped in HTML, and in nothing else. A value
     that a template asks for and does not get is an error.
     """
-    found = jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.ChoiceLoader([jinja2.PackageLoader(module), jinja2.PackageLoader(__name__)]),
         autoescape=jinja2.select_autoescape(("html",), default_for_string=False),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters.update(filters)
-    found.globals |= {"level": AT_LEVEL, "mix": mix}
-    return found
+    environment.filters.update(filters)
+    environment.globals |= {"level": AT_LEVEL, "mix": mix}
+    return environment
 
 
 def reader(**options: object) -> MarkdownIt:
@@ -82,7 +82,7 @@ def svg(name: str, alt: str, file: Path, colours: Colours) -> Markup:
     """The SVG element of a chart's file. The name makes identifiers unique on the page."""
     drawn = filesystem.read_text(file)
     light, dark = _picture(drawn), dark_of(drawn)
-    text = COLOUR.sub(lambda found: colours.variable(found[0], dark.get(found[0], found[0])), light)
+    text = COLOUR.sub(lambda match: colours.variable(match[0], dark.get(match[0], match[0])), light)
     # An attribute cannot hold a variable, a style can.
     text = re.sub(r' fill="(var\(--c\d+\))"', r' style="fill: \1"', text)
     used = set(_REFERENCE.findall(text))
@@ -106,7 +106,7 @@ def _picture(text: str) -> str:
     return re.sub(r">\s+<", "><", text).strip()
 
 
-def _shorter(found: re.Match[str]) -> str:
+def _shorter(match: re.Match[str]) -> str:
     """Two decimals are a hundredth of a point; line breaks do not matter."""
-    text = re.sub(r"-?\d+\.\d{3,}", lambda m: f"{float(m.group()):.2f}", found.group())
+    text = re.sub(r"-?\d+\.\d{3,}", lambda m: f"{float(m.group()):.2f}", match.group())
     return re.sub(r"\s*\n\s*", " ", text).replace(' "', '"')

@@ -23,7 +23,7 @@ from bench.text import GIB, markdown_text
 
 def tables(analysis: Analysis) -> list[Table]:
     """Every table that the campaign has data for, in the order of the summary and the page."""
-    answered = [table for _, found in answers(analysis) for table in found.tables]
+    answered = [table for _, answer in answers(analysis) for table in answer.tables]
     if analysis.campaign.interpreters:
         return answered
     first = closed_loop(analysis)
@@ -32,12 +32,12 @@ def tables(analysis: Analysis) -> list[Table]:
 
 def warnings(analysis: Analysis) -> list[str]:
     """What to know before you quote a number."""
-    return [line for _, found in answers(analysis) for line in found.warnings]
+    return [line for _, answer in answers(analysis) for line in answer.warnings]
 
 
 def method(analysis: Analysis) -> list[str]:
     """What the campaign says about its own method."""
-    return [line for _, found in answers(analysis) for line in found.method]
+    return [line for _, answer in answers(analysis) for line in answer.method]
 
 
 def to_markdown(analysis: Analysis) -> str:
@@ -67,27 +67,27 @@ def show(analysis: Analysis, console: Console) -> None:
 def environment(records: Records) -> list[tuple[str, str]]:
     """Machine, system, Python and how trials left it, commit, campaign, packages and limits."""
     campaign = records.campaign
-    found = campaign.environment
+    machine = campaign.environment
     switched = switches(stats.trials_of(records))
-    quota = "" if found.cpu_quota is None else f", quota {found.cpu_quota:g}"
+    quota = "" if machine.cpu_quota is None else f", quota {machine.cpu_quota:g}"
     return [
         (
             "Machine",
-            f"{found.cpu_model or found.machine}, {found.cpu_count} processors{quota}, "
-            f"{found.memory_total_bytes / GIB:.1f} GiB",
+            f"{machine.cpu_model or machine.machine}, {machine.cpu_count} processors{quota}, "
+            f"{machine.memory_total_bytes / GIB:.1f} GiB",
         ),
-        ("System", f"{found.os}, kernel {found.kernel}"),
-        ("Python", f"{found.python} ({_listed(found.python_build)})"),
+        ("System", f"{machine.os}, kernel {machine.kernel}"),
+        ("Python", f"{machine.python} ({_listed(machine.python_build)})"),
         *([("Lock and JIT", " ".join(switched))] if switched else []),
-        ("Commit", f"{found.commit or 'unknown'}{' (dirty)' if found.dirty else ''}"),
+        ("Commit", f"{machine.commit or 'unknown'}{' (dirty)' if machine.dirty else ''}"),
         (
             "Campaign",
             f"profile {campaign.profile}, {campaign.blocks} blocks, seed {campaign.seed}, "
             f"{campaign.created}",
         ),
-        *([("TLS", found.openssl)] if found.openssl else []),
-        ("Packages", _listed(found.packages)),
-        ("Limits", _listed(found.limits)),
+        *([("TLS", machine.openssl)] if machine.openssl else []),
+        ("Packages", _listed(machine.packages)),
+        ("Limits", _listed(machine.limits)),
     ]
 
 

@@ -89,8 +89,8 @@ class Material:
         beside: dict[str, list[str]] = {}
         heads = [run.head for run in self.evidence.measured[-1:]]
         heads += [self.evidence.tasks.head] if self.evidence.tasks else []
-        for each in heads:
-            beside.setdefault(machine(each.environment), []).append(each.run)
+        for run_head in heads:
+            beside.setdefault(machine(run_head.environment), []).append(run_head.run)
         return {
             "licence": cite.LICENCE,
             "campaign": f"campaign {head.campaign}, profile {head.profile}; "
@@ -137,14 +137,14 @@ class Material:
 
     def judged(self, name: str) -> list[Judged]:
         """The readings of a claim that have a number."""
-        return [one for one in self.verdicts[name].judged if one.position != "missing"]
+        return [reading for reading in self.verdicts[name].judged if reading.position != "missing"]
 
     def sentences(self) -> list[tuple[int, Verdict, Judged]]:
         """What the chapter says, by its steps, and the first reading of each with a number."""
         return [
-            (step, one, next(judged for judged in one.judged if judged.position != "missing"))
-            for step, one, _ in ledger.by_step([self.evidence])
-            if one.known and CHAPTER in one.claim.url
+            (step, verdict, next(it for it in verdict.judged if it.position != "missing"))
+            for step, verdict, _ in ledger.by_step([self.evidence])
+            if verdict.known and CHAPTER in verdict.claim.url
         ]
 
     def told(self, name: str, *, variants: bool = False) -> str:
@@ -156,17 +156,17 @@ class Material:
 
     def chart(self, name: str, kicker: str) -> Figure | None:
         """A chart for a slide of its own; where there is none, the slide is a gap."""
-        found = self.look(name)
-        if found is None:
+        figure = self.look(name)
+        if figure is None:
             self.missing(kicker, str(self.designs[name]))
-        return found
+        return figure
 
     def look(self, name: str) -> Figure | None:
         """A chart, if these records have it."""
         if name not in self.designs:
             self.designs[name] = self._design(name)
-        found = self.designs[name]
-        return found if isinstance(found, Figure) else None
+        design = self.designs[name]
+        return design if isinstance(design, Figure) else None
 
     def _design(self, name: str) -> Figure | str:
         if name == costs_report.NAME:

@@ -65,7 +65,7 @@ def tell(material: Material, command: str = "") -> Talk:
     """The slides that the records fill. ``command`` is how the document is made."""
     text = _templates().get_template("talk.md").render(command=command, **material.names())
     text = re.sub(r"\n{3,}", "\n\n", text).rstrip("\n") + "\n"
-    return Talk(material, text, [_slide(each) for each in re.split(r"(?m)^## ", text)[1:]])
+    return Talk(material, text, [_slide(part) for part in re.split(r"(?m)^## ", text)[1:]])
 
 
 def _templates() -> jinja2.Environment:
@@ -84,14 +84,14 @@ def _slide(text: str) -> TalkSlide:
 def document(talk: Talk, page: Path) -> str:
     """The talk as a document; charts are linked where they lie, and described where they do not."""
 
-    def picture(found: re.Match[str]) -> str:
-        file = talk.material.file(found["name"])
+    def picture(match: re.Match[str]) -> str:
+        file = talk.material.file(match["name"])
         if not file.is_file():
-            return f"*{found['alt']}*"
-        return f"![{found['alt']}]({Path(os.path.relpath(file, page.parent)).as_posix()})"
+            return f"*{match['alt']}*"
+        return f"![{match['alt']}]({Path(os.path.relpath(file, page.parent)).as_posix()})"
 
-    def page_of_docs(found: re.Match[str]) -> str:
-        return f"]({Path(os.path.relpath(ROOT / 'docs' / found[1], page.parent)).as_posix()})"
+    def page_of_docs(match: re.Match[str]) -> str:
+        return f"]({Path(os.path.relpath(ROOT / 'docs' / match[1], page.parent)).as_posix()})"
 
     text = re.sub(r"\]\(([\w-]+\.md)\)", page_of_docs, CHART.sub(picture, talk.text))
     head, *slides = re.split(r"(?m)^## ", text)

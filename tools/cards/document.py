@@ -80,14 +80,15 @@ class Card:
     def figure(self, what: str, column: int) -> str:
         """The first figure of a row of its numbers."""
         rows = (row for table in self.tables if table.caption == "Numbers" for row in table.rows)
-        found = (text_of(row[column]) for row in rows if row[0] == what)
-        return next(found, MISSING).partition(" ")[0]
+        cells_of_row = (text_of(row[column]) for row in rows if row[0] == what)
+        return next(cells_of_row, MISSING).partition(" ")[0]
 
 
 def card(analysis: Analysis, accounts: Sequence[Account], backend: Backend) -> Card:
     """The card of a backend, whether it was measured or not."""
     label = backend.name
-    counted = {each.workload: each for each in accounts if each.backend == label and each.costs}
+    own = [account for account in accounts if account.backend == label and account.costs]
+    counted = {account.workload: account for account in own}
     crawl = counted[CRAWL].costs.get(INSTRUCTIONS) if CRAWL in counted else None
     tables = numbers(analysis, label), costs(counted)
     return Card(
@@ -102,11 +103,11 @@ def card(analysis: Analysis, accounts: Sequence[Account], backend: Backend) -> C
 
 def numbers(analysis: Analysis, label: str) -> Table:
     rows = list(_crawl(analysis, label))
-    for question, found in answers(analysis):
-        if isinstance(found.measured, Measured):
-            rows += _measured(found.measured, label, question.NAME)
-        elif isinstance(found.measured, MemoryByBackend):
-            rows += _held(found.measured, label)
+    for question, answer in answers(analysis):
+        if isinstance(answer.measured, Measured):
+            rows += _measured(answer.measured, label, question.NAME)
+        elif isinstance(answer.measured, MemoryByBackend):
+            rows += _held(answer.measured, label)
     campaign = analysis.campaign
     plain = Column(f"plain [lowest–highest; ratio: {stats.AT_LEVEL}]")
     columns = [name("what"), name("where"), plain, Column("over TLS")]
@@ -116,8 +117,8 @@ def numbers(analysis: Analysis, label: str) -> Table:
 
 def _crawl(analysis: Analysis, label: str) -> Iterator[Row]:
     point = analysis.reference_point("ladder", "throughput")
-    found = (row for row in analysis.rows if (row.point, row.label) == (point, label))
-    row = next((row for row in found if row.trials), None)
+    rows = (row for row in analysis.rows if (row.point, row.label) == (point, label))
+    row = next((row for row in rows if row.trials), None)
     if row is None:
         return
     yield ["a crawl, pages/s", row.point, text_of(cells.spread(row.pages_per_s)), MISSING]
@@ -126,20 +127,20 @@ def _crawl(analysis: Analysis, label: str) -> Iterator[Row]:
         yield [f"… to {analysis.base}", row.point, ratio, MISSING]
 
 
-def _measured(found: Measured, label: str, where: str) -> Iterator[Row]:
-    for key, spread in found.row(label).items():
-        what = f"{found.measures[key].what}, {found.measures[key].unit.symbol}"
+def _measured(measured: Measured, label: str, where: str) -> Iterator[Row]:
+    for key, spread in measured.row(label).items():
+        what = f"{measured.measures[key].what}, {measured.measures[key].unit.symbol}"
         yield [what, where, cells.figure(spread.median), MISSING]
 
 
-def _held(found: MemoryByBackend, label: str) -> Iterator[Row]:
-    plain, tls = found.plain.get(label), found.over_tls.get(label)
+def _held(memory: MemoryByBackend, label: str) -> Iterator[Row]:
+    plain, tls = memory.plain.get(label), memory.over_tls.get(label)
     if plain is None and tls is None:
         return
     most = max(plain.connections[-1] if plain else 0, tls.highest if tls else 0)
     on, over = [MISSING] * 3, [MISSING] * 3
     if plain:
-        on = [cells.memory(plain), cells.kib(plain.user), cells.mib(plain.fixed)]
+        on = [cells.kib(plain.total), cells.kib(plain.user), cells.mib(plain.fixed)]
     if tls:
         over = [cells.kib(tls.fit.total), cells.kib(tls.user), cells.mib(tls.fit.fixed)]
     for what, *both in zip(HELD, on, over, strict=True):
@@ -163,14 +164,14 @@ def costs(counted: dict[str, Account]) -> Table:
 def ahead(analysis: Analysis, label: str) -> Iterator[str]:
     """Where it is ahead of the base, by the verdicts of the campaign and by nothing else."""
     for metric, what in BY:
-        found = [c for c in analysis.compare(metric) if c.label == label]
+        comparisons = [c for c in analysis.compare(metric) if c.label == label]
         points = [
             f"`{c.point}` ({cells.ratio(c.ratio)}{CAPPED if c.server_limited else ''})"
-            for c in found
+            for c in comparisons
             if better(metric, c.ratio)
         ]
         if points:
-            where = f"{listing(points)}, of {len(found)} points"
+            where = f"{listing(points)}, of {len(comparisons)} points"
             yield f"Compared with `{analysis.base}`, {what} at {where}."
 
 
@@ -186,11 +187,11 @@ def pages(analysis: Analysis, accounts: Sequence[Account], sha256: str) -> dict[
     every = [card(analysis, accounts, backend) for backend in rungs]
     python = accounts[0].python if accounts else ""
     texts = {OVERVIEW: rendered("overview.md", cards=every, campaign=analysis.campaign, on=python)}
-    for each in every:
-        if each.backend.name in CHOSEN:
+    for made in every:
+        if made.backend.name in CHOSEN:
             # In docs/cards, links to what is in docs/ are one level up.
-            moved = re.sub(r"\]\((?!https?:|#)", "](../", body(each, analysis.campaign, sha256))
-            texts[f"{each.backend.name}.md"] = moved
+            moved = re.sub(r"\]\((?!https?:|#)", "](../", body(made, analysis.campaign, sha256))
+            texts[f"{made.backend.name}.md"] = moved
     return {name: f"{text.rstrip()}\n" for name, text in texts.items()}
 
 

@@ -51,11 +51,11 @@ def libraries() -> Libraries:
 
 def of(backend: str) -> LibraryEntry | None:
     """The library of a backend; None for one from another distribution."""
-    return next((each for each in libraries().library if backend in each.backends), None)
+    return next((entry for entry in libraries().library if backend in entry.backends), None)
 
 
 def markdown() -> str:
     """The list of all libraries, wrapped as documents are."""
-    found = libraries()
+    known = libraries()
     template = markup.templates(__name__).get_template("libraries.md")
-    return template.render(libraries=found.library, refused=found.refused).rstrip()
+    return template.render(libraries=known.library, refused=known.refused).rstrip()

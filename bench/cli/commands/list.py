@@ -58,8 +58,8 @@ def points(profile: Profile) -> Iterator[str]:
 def overview() -> Iterator[str]:
     yield f"{'questions/':<13} {'run --only':<26} {'charts':<30} asks"
     for file in sorted(QUESTIONS.glob("*.py")):
-        if found := question(ast.parse(file.read_text(encoding="utf-8"))):
-            asks, only, charts = found
+        if columns := question(ast.parse(file.read_text(encoding="utf-8"))):
+            asks, only, charts = columns
             yield f"{file.stem:<13} {only:<26} {', '.join(charts):<30} {asks}"
     yield ""
     for name, make in profiles.PROFILES.items():
@@ -69,8 +69,8 @@ def overview() -> Iterator[str]:
 @cache
 def measured() -> frozenset[str]:
     """All workloads: some questions take points of others, and none has their name."""
-    found = (make().points for make in profiles.PROFILES.values())
-    return frozenset(point.workload for points in found for point in points)
+    points_of = (make().points for make in profiles.PROFILES.values())
+    return frozenset(point.workload for points in points_of for point in points)
 
 
 def question(tree: ast.Module) -> tuple[str, str, list[str]] | None:
@@ -91,9 +91,9 @@ def question(tree: ast.Module) -> tuple[str, str, list[str]] | None:
 
     if "ASKS" not in named:
         return None
-    said = [str(node.value) for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    texts = [str(node.value) for node in ast.walk(tree) if isinstance(node, ast.Constant)]
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    only = [found[1] for each in said if (found := ONLY.search(each))]
+    only = [match[1] for constant in texts if (match := ONLY.search(constant))]
     charts = []
     for call in calls:
         options = {option.arg: option.value for option in call.keywords}
@@ -102,7 +102,7 @@ def question(tree: ast.Module) -> tuple[str, str, list[str]] | None:
         elif ast.unparse(call.func) == "bars":
             charts.append(text(call.args[2]))
         elif call is named.get("COLUMNS") and isinstance(options["workloads"], ast.List):
-            workloads = [text(each) for each in options["workloads"].elts]
+            workloads = [text(constant) for constant in options["workloads"].elts]
             charts.append(text(options["figure"]) if "figure" in options else workloads[0])
-            only.append(",".join(each for each in workloads if each in measured()))
+            only.append(",".join(constant for constant in workloads if constant in measured()))
     return text(named["ASKS"]), only[0] if only else "", list(dict.fromkeys(charts))

@@ -176,7 +176,7 @@ def bar_label(
     below: bool = False,
 ) -> None:
     """The figure of a bar, right of its end, or in the middle below a mark."""
-    found = axes.annotate(
+    label = axes.annotate(
         text,
         (0.5, place) if below else (x, place),
         xycoords=("axes fraction", "data") if below else "data",
@@ -189,7 +189,7 @@ def bar_label(
         zorder=6,
     )
     if below:  # what lies behind it must not cross the letters
-        found.set_bbox({"facecolor": axes.get_facecolor(), "pad": 1.5, "linewidth": 0})
+        label.set_bbox({"facecolor": axes.get_facecolor(), "pad": 1.5, "linewidth": 0})
 
 
 def bar_range(axes: Axes, low: float, high: float, place: float, colour: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Final
 
 from matplotlib.axes import Axes
@@ -76,20 +76,20 @@ def draw_bars(bars: Bars, slide: Slide) -> None:
     most = max(sum(map(len, panel.rows.values())) for panel in bars.panels)
     size = slide.label_size(most, 15.0)
     named = [panel is first or [*panel.rows] != [*first.rows] for panel in bars.panels]
-    axes = slide.panels(len(bars.panels))
+    every_axes = slide.panels(len(bars.panels))
     rooms = [
         slide.label_room(panel.rows, size) * name
         for panel, name in zip(bars.panels, named, strict=True)
     ]
     width = (slide.room - sum(rooms)) / len(bars.panels)
-    for one, panel, name in zip(axes, bars.panels, named, strict=True):
-        _panel(slide, one, panel, bars, size, width)
-        bar_rows(slide, one, list(panel.rows), size)
-        one.set_xlabel(panel.axis, fontsize=15 if len(axes) < 3 else 13)
-        one.tick_params(axis="y", labelleft=name)
-        if len(bars.panels) > 1 and one.get_xscale() == "linear" and panel.around is None:
+    for axes, panel, name in zip(every_axes, bars.panels, named, strict=True):
+        _panel(slide, axes, panel, bars, size, width)
+        bar_rows(slide, axes, list(panel.rows), size)
+        axes.set_xlabel(panel.axis, fontsize=15 if len(every_axes) < 3 else 13)
+        axes.tick_params(axis="y", labelleft=name)
+        if len(bars.panels) > 1 and axes.get_xscale() == "linear" and panel.around is None:
             # In a part of a slide six ticks touch.
-            one.locator_params(axis="x", nbins=max(2, 6 - len(bars.panels)))
+            axes.locator_params(axis="x", nbins=max(2, 6 - len(bars.panels)))
 
 
 def _faint(slide: Slide) -> str:
@@ -344,9 +344,9 @@ def _lines(
         elif mark := plot.marks.get(label):
             markers(axes, look, [mark.x], [mark.y.median], [0.0], background, 11.0)
         if fitted := plot.dashed.get(label):
-            for one, other in pairwise(fitted):
-                how = "-" if other.x <= points[-1].x else (0, (4, 3))
-                ends_of = [one.x, other.x], [one.y.median, other.y.median]
+            for start_point, end_point in pairwise(fitted):
+                how = "-" if end_point.x <= points[-1].x else (0, (4, 3))
+                ends_of = [start_point.x, end_point.x], [start_point.y.median, end_point.y.median]
                 axes.plot(*ends_of, color=look.colour, linewidth=1.4, linestyle=how, zorder=2)
             xs, ys = [fitted[-1].x], [fitted[-1].y.median]
         text = f"{named(label)} {plot.y.words(ys[-1])}" if figure.told else named(label)
@@ -411,14 +411,17 @@ def _x_axis(axes: Axes, axis: Axis, column: Sequence[Plot], *, small: bool) -> N
 
 
 def _y_axis(slide: Slide, axes: Axes, plot: Plot, row: Sequence[Plot]) -> None:
-    spreads = [spread for each in row for spread in each.spreads]
+    spreads = [spread for other in row for spread in other.spreads]
     values = [value for spread in spreads for value in (spread.low, spread.high)]
-    for cloud in (cloud for each in row for cloud in each.clouds.values()):
+    for cloud in (cloud for other in row for cloud in other.clouds.values()):
         # The highest hundredth is another program's work, and the axis would be for that alone.
         values.append(sorted(y for _, y in cloud)[int(0.99 * (len(cloud) - 1))])
-    values += [p.y.median for each in row for line in each.dotted.values() for p in line]
-    values += [p.y.median for each in row for line in each.dashed.values() for p in line]
-    values += [p.y.median for each in row for own in each.hairs.values() for h in own for p in h]
+    lines = [
+        line
+        for other in row
+        for line in (*other.dotted.values(), *other.dashed.values(), *chain(*other.hairs.values()))
+    ]
+    values += [point.y.median for line in lines for point in line]
     match plot.y.scale:
         case "times":
             time_axis(axes, values)

@@ -16,7 +16,6 @@ def backend(name: str, page: float = 50.0, **changes: Any) -> Backend:
     blocks = {block: page * (1 + 0.005 * (block - 2)) for block in range(5)}
     made = Backend(
         name=name,
-        in_turn=False,
         most=100_000_000,
         why_most="One process holds at most 100,000,000 connections.",
         no_tls=None,

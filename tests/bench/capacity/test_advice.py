@@ -120,16 +120,6 @@ def test_connections_that_the_delay_alone_fills_are_enough(connections: int, rat
     assert row(Need(connections, 1.2 * rate, 0.1)).can == "no"
 
 
-# --- the wait ----------------------------------------------------------------------------
-
-
-def test_what_works_in_turn_has_no_calculated_queue() -> None:
-    assert row(Need(work_s=0.001)).wait_ms is not None
-    handed_over = replace(ONE, in_turn=True)
-    assert row(Need(work_s=0.001), handed_over).wait_ms is None
-    assert row(Need(), handed_over).wait_ms is not None
-
-
 # --- the order ---------------------------------------------------------------------------
 
 

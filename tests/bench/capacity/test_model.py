@@ -30,13 +30,6 @@ def test_a_factor_is_the_measured_one_where_it_was_measured() -> None:
     assert model.factor_at(factors, 10**2.5) == pytest.approx(1.25)
 
 
-def test_waiting_is_that_of_known_queues() -> None:
-    # M/D/1 at half load waits half a service time.
-    assert model.waiting_s(50, 0.01, 0.0, 1.0) == pytest.approx(0.005)
-    # Half of the pages take 10 ms, half 30: E[S] = 20 ms, E[S²] = 500 ms².
-    assert model.waiting_s(25, 0.01, 0.02, 0.5) == pytest.approx(25 * 500e-6 / 2 / 0.5)
-
-
 def test_what_is_added_to_a_page() -> None:
     one = samples.backend("one")
     assert model.added_us(one, Need()) == 0
