@@ -68,13 +68,19 @@ def started(
     return done.returncode, done.stdout, done.stderr
 
 
-@pytest.mark.parametrize("by", ["module", "script"])
+WAYS = [("bench", "module"), ("bench", "script"), ("crawlers", "module"), ("server", "script")]
+"""Each program, and each way to start one."""
+
+
 @pytest.mark.parametrize(
-    ("package", "at"),
-    [*((package, f"{package}.__main__+") for package in PROGRAMS), ("crawlers", "rich+")],
+    ("package", "by", "at"),
+    [
+        *((package, by, f"{package}.__main__+") for package, by in WAYS),
+        ("crawlers", "module", "rich+"),
+    ],
 )
 def test_ctrl_c_at_an_import_is_no_traceback(
-    package: str, at: str, by: str, tmp_path: Path
+    package: str, by: str, at: str, tmp_path: Path
 ) -> None:
     """At the first one of the program, and when it has begun with those that take long."""
     strike = f"{at} {int(signal.SIGINT)}"
@@ -103,8 +109,7 @@ def test_a_signal_while_the_server_starts_is_no_error(
     assert ended == (0, "", "")
 
 
-@pytest.mark.parametrize("by", ["module", "script"])
-@pytest.mark.parametrize("package", PROGRAMS)
+@pytest.mark.parametrize(("package", "by"), WAYS)
 def test_ctrl_c_while_the_interpreter_ends_is_no_traceback(
     package: str, by: str, tmp_path: Path
 ) -> None:

@@ -32,7 +32,6 @@ from bench.analysis.stats import CPU_PER_1000, USER_PER_CONNECTION
 from bench.claims import ledger, measure
 from bench.claims.experiments import stack_ripping
 from bench.claims.verdict import Evidence
-from bench.cli.commands.report import EXTENSIONS
 from bench.costs import accounts as counts
 from bench.costs import report as costs_report
 from bench.costs.accounts import Account
@@ -89,7 +88,7 @@ def counted() -> list[Account]:
 
 def campaign(name: str, out: Path) -> None:
     """Write the report, summary and charts of a campaign under ``results/``."""
-    page.build(analysed(name), out, store.trials_file(RESULTS / name), EXTENSIONS)
+    page.build(analysed(name), out, store.trials_file(RESULTS / name), ledger.sections)
 
 
 def fleet(name: str, out: Path) -> None:

@@ -29,7 +29,7 @@ from bench.claims.verdict import (
 )
 from bench.launch import RESULTS, shown
 from bench.report import markup
-from bench.report.page import Extension, Section
+from bench.report.page import Section
 from bench.show.table import MISSING
 from bench.show.words import commit_words, machine_words
 from crawlers.chapter import STEPS
@@ -178,10 +178,6 @@ def sections(analysis: Analysis, folder: Path) -> Sequence[Section]:
         anchor="claims",
         title="Well-known claims, then and now",
         body=Markup(body),  # nosec B704: the template escapes all text
+        records={measure.STUDY.file(Path()).name: "raw records of the experiments for the claims"},
     )
     return [section]
-
-
-CLAIMS = Extension(
-    {measure.STUDY.file(Path()).name: "raw records of the experiments for the claims"}, sections
-)

@@ -70,12 +70,12 @@ class WithWork(Condition):
         }
 
     def void(self, result: Result, ledger: Ledger, slots: int, parts: Fields) -> str | None:
-        (pages, check), found = parts["expected"], result.work
-        done = 0 if found is None else found.pages
-        if found is None or done != pages:
+        (pages, check), worked = parts["expected"], result.work
+        done = 0 if worked is None else worked.pages
+        if worked is None or done != pages:
             return f"{done} pages were worked on, where {pages} needed it"
-        if found.check != check:
-            return f"the work came to {found.check}, not to {check}: some of it was left out"
+        if worked.check != check:
+            return f"the work came to {worked.check}, not to {check}: some of it was left out"
         return None
 
 

@@ -125,7 +125,7 @@ def bare(job: Job, count: Callable[[], None]) -> CrawlReport:
     rendered = [b"GET " + url[cut:].encode("ascii") + tail for url in job.urls] * REPEATS
     requests = iter(rendered)
     selector = DefaultSelector()
-    size = answered = each = 0
+    size = answered = whole = 0
     started = monotonic()
     for _ in range(min(job.slots, len(job.urls))):
         sock = new_socket(origin.addresses[0])
@@ -139,10 +139,10 @@ def bare(job: Job, count: Callable[[], None]) -> CrawlReport:
             data = connection.sock.recv(RECV_SIZE)
             if not data:
                 raise ConnectionError("the server closed a connection")
-            each = each or answer_size(data)
+            whole = whole or answer_size(data)
             connection.received += len(data)
             size += len(data)
-            if connection.received < each:
+            if connection.received < whole:
                 continue
             connection.received = 0
             answered += 1
@@ -155,8 +155,8 @@ def bare(job: Job, count: Callable[[], None]) -> CrawlReport:
                 connection.sock.send(request)
     elapsed_s = monotonic() - started
     selector.close()
-    if size != each * answered:
-        raise ValueError(f"{size} bytes for {answered} answers of {each}: pages of several sizes")
+    if size != whole * answered:
+        raise ValueError(f"{size} bytes for {answered} answers of {whole}: pages of several sizes")
     return report("bare", job, elapsed_s, {"received": size})
 
 

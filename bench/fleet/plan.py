@@ -17,7 +17,7 @@ from typing import Final
 from bench.conditions.condition import Condition
 from bench.conditions.held import HELD
 from bench.conditions.ways import Way
-from bench.fleet.records import HostRecord, label_of, told
+from bench.fleet.records import HostRecord, label_of, words_of
 from bench.machine.doctor import BYTES_PER_CONNECTION, SPARE_DESCRIPTORS, CheckResult, Needs
 from bench.run.preflight import SERVER_KIB, client_kib
 from bench.sides.servers import Tls
@@ -134,7 +134,7 @@ class FleetPlan:
     @property
     def words(self) -> str:
         """``1,000,000 connections of callbacks over TLS``."""
-        return f"{self.connections:,} connections of {told(self.label)}"
+        return f"{self.connections:,} connections of {words_of(self.label)}"
 
     @property
     def connection_bytes(self) -> int:

@@ -132,7 +132,7 @@ def label_of(backend: str, *, over_tls: bool) -> str:
     return f"{backend}/tls" if over_tls else backend
 
 
-def told(label: str) -> str:
+def words_of(label: str) -> str:
     return label.replace("/tls", " over TLS")
 
 
@@ -154,7 +154,7 @@ def sentence(trial: FleetTrial) -> str:
     total, workers = trial.per_connection(WHOLE), plural(len(trial.workers), "worker")
     each = f", {total / KIB:.1f} KiB each with both ends" if total is not None else ""
     return (
-        f"{told(trial.label)}, {trial.connections:,} connections, {workers}: "
+        f"{words_of(trial.label)}, {trial.connections:,} connections, {workers}: "
         f"all held after {trial.opened_s:.1f} s, released in {trial.released_s:.1f} s{each}"
     )
 
@@ -164,5 +164,5 @@ def faults(run: Run[FleetTrial]) -> list[str]:
     faults = []
     for program, reason in run.reasons().items():
         label, connections = program.split()
-        faults.append(f"{told(label)}, {int(connections):,} connections: {reason}")
+        faults.append(f"{words_of(label)}, {int(connections):,} connections: {reason}")
     return faults

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from bench.analysis.stats import Spread, spread
-from bench.fleet.records import BUDGET, WHOLE, FleetTrial, Moment, faults, held, largest, told
+from bench.fleet.records import BUDGET, WHOLE, FleetTrial, Moment, faults, held, largest, words_of
 from bench.show.figures import Axis, Figure, LinePoint, Lines, Plot
 from bench.show.table import Column, Row, Table, name
 from bench.study.record import Run
@@ -41,12 +41,12 @@ def ramp(run: Run[FleetTrial]) -> Figure | str:
         marks = {label: line[-1] for label, line in lines.items()}
         if lines:
             plots.append(Plot(lines, x, Axis(""), panel, marks=marks))
-    workers = [f"{told(label)} {len(trial.workers)}" for label, trial in trials.items()]
+    workers = [f"{words_of(label)} {len(trial.workers)}" for label, trial in trials.items()]
     label, first = next(iter(trials.items()))
     figure = Figure(
         name=RAMP,
         title="Connections and memory against time, up to the summit",
-        headline=f"{told(label)}: {count(most)} connections open at once, "
+        headline=f"{words_of(label)}: {count(most)} connections open at once, "
         f"after {first.opened_s:.0f} s",
         subtitle="The backends that held this many, with their workers: " + listing(workers),
         data=Lines(plots),
@@ -106,7 +106,7 @@ def memory_headline(lines: Mapping[str, Sequence[LinePoint]]) -> str | None:
     else:
         few, many = (size_words(KIB * point.y.median, 2) for point in (first, last))
         takes = f"{few} with {count(first.x)} open, {many} with {count(last.x)}"
-    return f"A connection of {told(label)} takes {takes}"
+    return f"A connection of {words_of(label)} takes {takes}"
 
 
 def held_table(trials: Sequence[FleetTrial]) -> Table:
@@ -116,7 +116,7 @@ def held_table(trials: Sequence[FleetTrial]) -> Table:
     columns = ("connections", "workers", "opened in s", "released in s", *COUNTERS)
     rows = [
         [
-            told(trial.label),
+            words_of(trial.label),
             known(trial.connections),
             known(len(trial.workers)),
             f"{trial.opened_s:.1f}",
@@ -143,7 +143,7 @@ def budget_table(trials: Sequence[FleetTrial]) -> Table:
         for owner, parts in owners
         if trials
     ]
-    heads = [Column(f"{told(trial.label)}, {trial.connections:,}") for trial in trials]
+    heads = [Column(f"{words_of(trial.label)}, {trial.connections:,}") for trial in trials]
     growths = [host.growth for trial in trials for host in trial.hosts if host.growth]
     reasons = {why for growth in growths for why in growth.reasons.values()}
     notes = [f"Not measured: {'; '.join(sorted(reasons))}."] if reasons else []

@@ -48,8 +48,8 @@ def look_up(names: Sequence[str] | None = None, *pythons: Sequence[str]) -> list
     harness's own, or that it is not registered. Raises :class:`BackendsError` when the registry
     cannot be read.
     """
-    found = [on_one(python, names) for python in pythons or [OWN_PYTHON]]
-    return [next((b for b in same if b.missing), same[0]) for same in zip(*found, strict=True)]
+    rows = [on_one(python, names) for python in pythons or [OWN_PYTHON]]
+    return [next((b for b in same if b.missing), same[0]) for same in zip(*rows, strict=True)]
 
 
 def on_one(python: Sequence[str], names: Sequence[str] | None) -> list[Backend]:

@@ -68,7 +68,7 @@ class PlannedPoint:
 
     def resized(self, blocks: int) -> PlannedPoint:
         return replace(
-            self, labels={label: min(each, blocks) for label, each in self.labels.items()}
+            self, labels={label: min(planned, blocks) for label, planned in self.labels.items()}
         )
 
     @property
@@ -81,7 +81,7 @@ class PlannedPoint:
             blocks=blocks,
             labels=list(map(str, self.labels)),
             params=self.point.params,
-            fewer={str(label): each for label, each in self.labels.items() if each < blocks},
+            fewer={str(label): n for label, n in self.labels.items() if n < blocks},
         )
 
 
@@ -170,8 +170,8 @@ def select(
         if blocks is not None:
             point = replace(point, who=point.who.resized(blocks))
         kept = {
-            label: each
-            for label, each in labels_of(point, backends, named=named, sharing=sharing).items()
+            label: n
+            for label, n in labels_of(point, backends, named=named, sharing=sharing).items()
             if selection is None or (point.id, label.backend) in selection
         }
         if kept:

@@ -540,19 +540,15 @@ def processors(how: SpreadOver, pages: int, who: Participants, over: int | None 
     return replace(point, who=who, conditions=(spread,), sole=over is None)
 
 
-def steps(usable: int | None = None) -> tuple[int, ...]:
-    """Numbers of processors for the client between one and all but the server's: 1, 2, 4 …
-
-    By default of those that this process may use; none where processes cannot be pinned.
-    """
-    most = (len(cpu.split_cores().usable) if usable is None else usable) - 1
-    return tuple(2**power for power in range(most.bit_length()) if 2**power < most)
-
-
 def scaling(pages: int, blocks: int) -> list[Point]:
-    """A point for each of the :func:`steps`: none on two processors, where one is left."""
+    """Points with 1, 2, 4 … processors for the client, up to all but the server's.
+
+    None on two processors, where one is left, nor where processes cannot be pinned.
+    """
     who = Participants(blocks, 0, blocks, only=(BASE, FREE, *SPREADING))
-    return [processors("apart", pages, who, over) for over in steps()]
+    most = len(cpu.split_cores().usable) - 1
+    steps = (2**power for power in range(max(most, 0).bit_length()) if 2**power < most)
+    return [processors("apart", pages, who, over) for over in steps]
 
 
 SERVED: Final = 1000
@@ -664,10 +660,10 @@ DIRECTORY_S = 15.0
 
 def real(who: Participants) -> list[Point]:
     """Real HTML from this machine; empty when there is none."""
-    found = find_html()
-    if found is None:
+    html = find_html()
+    if html is None:
         return []
-    path, name = found
+    path, name = html
     return [
         Point(
             workload="real",

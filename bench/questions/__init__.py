@@ -65,9 +65,3 @@ def asked(analysis: Analysis, name: str) -> Answer | None:
     """The answer to the question of this name; None where it was not measured."""
     found = (answer for question, answer in answers(analysis) if name == question.NAME)
     return next(found, None)
-
-
-def finding(analysis: Analysis, name: str) -> str | None:
-    """What the question of this name found, as a paragraph; None where it was not measured."""
-    answer = asked(analysis, name)
-    return answer.finding if answer else None

@@ -1,9 +1,7 @@
 """How long does an interrupted crawl take to end?
 
-Times count from the moment when the crawl noticed the interrupt. *Closed* is the later of two
-moments: when the call of the crawl returned, and when the server had seen the last connection
-end. The control ``bare_close`` closes the same number of sockets and does nothing else, so what
-a backend takes beyond it is its own.
+*Closed* is the later of two moments: when the call of the crawl returned, and when the server had
+seen the last connection end. What a backend takes beyond the control ``bare_close`` is its own.
 """
 
 from __future__ import annotations

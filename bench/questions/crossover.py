@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
-from operator import itemgetter
+from itertools import groupby, takewhile
+from operator import attrgetter, itemgetter
 from statistics import median
 from typing import Final
 
@@ -57,31 +57,18 @@ class Crossing:
     label: str
     delay_ms: float
     cells: Sequence[tuple[int, Comparison]]  # pages per second against async_await, by slots
+    most: int  # the most slots that were judged; 0: none were
+    below: int | None  # the fewest slots from which on it always is slower
+    above: int | None  # the most slots at which it is not shown to be slower
 
-    @property
-    def judged(self) -> Sequence[tuple[int, Comparison]]:
-        return [(slots, c) for slots, c in self.cells if c.ratio.low is not None]
-
-    @property
-    def most(self) -> int:
-        """The most slots that were judged."""
-        return self.judged[-1][0]
-
-    @property
-    def slower(self) -> Sequence[int]:
-        """From the right: all slots at which it is slower, up to the first at which it is not."""
-        return [n for n, _ in takewhile(lambda cell: slower(cell[1]), reversed(self.judged))]
-
-    @property
-    def below(self) -> int | None:
-        """The fewest slots from which on it always is slower."""
-        return self.slower[-1] if self.slower else None
-
-    @property
-    def above(self) -> int | None:
-        """The most slots at which it is not shown to be slower."""
-        fine = self.judged[: len(self.judged) - len(self.slower)]
-        return fine[-1][0] if fine else None
+    @classmethod
+    def of(cls, label: str, delay: float, cells: Sequence[tuple[int, Comparison]]) -> Crossing:
+        judged = [(slots, c) for slots, c in cells if c.ratio.low is not None]
+        # From the right: all slots at which it is slower, up to the first at which it is not.
+        behind = [n for n, _ in takewhile(lambda cell: slower(cell[1]), reversed(judged))]
+        fine = [n for n, _ in judged[: len(judged) - len(behind)]]
+        below, above = (sizes[-1] if sizes else None for sizes in (behind, fine))
+        return cls(label, delay, cells, judged[-1][0] if judged else 0, below, above)
 
 
 def measured(analysis: Analysis) -> list[Crossing]:
@@ -98,8 +85,8 @@ def measured(analysis: Analysis) -> list[Crossing]:
         slots = int(stats.number_param(trial, "slots") or 0)
         cells[delay_ms(trial), SWITCHING.index(found.label)].append((slots, found))
     return [
-        Crossing(SWITCHING[place], delay, sorted(mine, key=itemgetter(0)))
-        for (delay, place), mine in sorted(cells.items(), key=itemgetter(0))
+        Crossing.of(SWITCHING[place], delay, sorted(by_slots, key=itemgetter(0)))
+        for (delay, place), by_slots in sorted(cells.items(), key=itemgetter(0))
     ]
 
 
@@ -125,7 +112,7 @@ def answer(analysis: Analysis) -> Answer | None:
     found = measured(analysis)
     if not found:
         return None
-    usual = [crossing for crossing in found if crossing.label == DEFAULT and crossing.judged]
+    usual = [crossing for crossing in found if crossing.label == DEFAULT and crossing.most]
     text = []
     if places := [f"{behind(one.delay_ms)} {said(one)}" for one in usual if one.below]:
         text.append(f"Shown {'; '.join(places)}.")
@@ -180,8 +167,7 @@ def _ten_thousand(analysis: Analysis) -> list[str]:
 
 
 def _figure(found: Sequence[Crossing], head: Headline) -> Figure:
-    delays = sorted({each.delay_ms for each in found})
-    plots = [_plot([each for each in found if each.delay_ms == delay]) for delay in delays]
+    plots = [_plot([*group]) for _, group in groupby(found, key=attrgetter("delay_ms"))]
     # One number of slots is no line, unless there is nothing else.
     plots = [p for p in plots if any(len(line) > 1 for line in p.lines.values())] or plots
     return Figure(
@@ -190,7 +176,7 @@ def _figure(found: Sequence[Crossing], head: Headline) -> Figure:
         headline=head.text,
         subtitle="Pages per second over those of async_await in the same blocks, by slots, for "
         f"each delay of the server; {stats.AT_LEVEL} intervals over "
-        + of_blocks(pair.ratio.blocks for each in found for _, pair in each.cells),
+        + of_blocks(c.ratio.blocks for crossing in found for _, c in crossing.cells),
         data=Lines(plots, columns=len(plots)),
         notes=(
             "Shaded: threads fall behind async_await between the most slots without a clear "
@@ -203,12 +189,12 @@ def _plot(found: Sequence[Crossing]) -> Plot:
     """Both kinds of threads behind one delay."""
     lines: dict[str, list[LinePoint]] = {}
     shade = None
-    for each in found:
-        spreads = [(slots, pair.ratio.spread) for slots, pair in each.cells]
+    for crossing in found:
+        spreads = [(slots, c.ratio.spread) for slots, c in crossing.cells]
         if line := [LinePoint(slots, spread) for slots, spread in spreads if spread]:
-            lines[each.label] = line
-        if each.label == DEFAULT and each.judged and each.below:
-            shade = each.above, each.below
+            lines[crossing.label] = line
+        if crossing.label == DEFAULT and crossing.below:
+            shade = crossing.above, crossing.below
     delay = found[0].delay_ms
     title = duration_tick(delay) if delay else "no delay"
     x, y = Axis("slots", "counts"), Axis("pages/s ÷ async_await", "ratios")

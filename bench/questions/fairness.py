@@ -25,12 +25,12 @@ STARVED: Final = 0.5
 """A slot with less than this share of the median slot's completions is starved."""
 
 
-def least_served(trial: TrialRecord) -> float | None:
+def least_served(trial: TrialRecord) -> float:
     """Completions of the least served slot over those of the median slot."""
-    if (run := trial.fairness) is None:
-        return None
-    middle = run.completions[len(run.quantiles) // 2]
-    return run.completions[0] / middle if middle else 0.0
+    assert trial.fairness is not None
+    completions = trial.fairness.completions
+    middle = completions[len(trial.fairness.quantiles) // 2]
+    return completions[0] / middle if middle else 0.0
 
 
 class Starving(Columns):

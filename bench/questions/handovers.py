@@ -5,9 +5,8 @@ its processor: a voluntary context switch. Their number for a page repeats from 
 campaign. What one costs is the machine's, and differs by the minute. So processor time is a line
 over the number of switches, and the headline is the number at both ends of that line.
 
-Whole crawls, in windows of 500 pages: threads on one processor and on all that a client can have,
-and callbacks on the same. The server sleeps between requests in all of these trials, because a
-client on all of two processors shares the server's.
+The crawls are whole, in windows of 500 pages. The server sleeps between requests in all of them,
+because a client on all of two processors shares the server's.
 """
 
 from __future__ import annotations

@@ -13,20 +13,9 @@ from functools import cached_property, partial
 from itertools import chain, pairwise
 from typing import Final
 
-from bench.analysis import stats
+from bench.analysis import stats, wording
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import CPU_PER_1000, USER_PER_CONNECTION, Comparison, Metric, Pair, Spread
-from bench.analysis.stats.comparisons import Blocks
-from bench.analysis.wording import (
-    FOR_ONE,
-    TIMES_FROM,
-    basis,
-    by_build,
-    change,
-    differing_builds,
-    says,
-    switches,
-)
+from bench.analysis.stats import CPU_PER_1000, USER_PER_CONNECTION, Blocks, Comparison, Spread
 from bench.plan.labels import Label, on_each
 from bench.questions.question import Answer, Headline
 from bench.show import cells
@@ -59,7 +48,7 @@ class Releases:
 
     def __init__(self, records: Records) -> None:
         self.records = records
-        self.kinds = by_build(records.campaign.interpreters)  # each oldest first
+        self.kinds = wording.by_build(records.campaign.interpreters)  # each oldest first
         #: The backends that ran, without their interpreters, in the campaign's order.
         self.models = list(dict.fromkeys(Label.parse(b).name for b in records.campaign.backends))
 
@@ -78,7 +67,7 @@ class Releases:
             found += [(name[:-1], name) for name in names if name[:-1] in plain]
         return found
 
-    def pairs(self, metric: Metric) -> list[Pair]:
+    def pairs(self, metric: stats.Metric) -> list[stats.Pair]:
         """Each label with the same backend one step before, at every point."""
         previous = {
             Label(model, name).backend: Label(model, before).backend
@@ -102,7 +91,7 @@ class Releases:
         missing = self.records.campaign.interpreters_missing
         return [
             *self.builds,
-            *switches(stats.trials_of(self.records)),
+            *wording.switches(stats.trials_of(self.records)),
             "A ratio is one step within a kind of build: to the release before, for a "
             "free-threaded build (t) to the same release with the lock, and with the JIT on (j) to "
             "the same with it off.",
@@ -110,7 +99,7 @@ class Releases:
         ]
 
 
-def pairs(records: Records, metric: Metric) -> list[Pair]:
+def pairs(records: Records, metric: stats.Metric) -> list[stats.Pair]:
     if not records.campaign.interpreters or metric not in METRICS.values():
         return []
     return Releases(records).pairs(metric)
@@ -133,7 +122,7 @@ def measured(analysis: Analysis) -> Measured:
     values: dict[str, dict[str, Blocks]] = {label: {} for label in analysis.labels}
     for key, metric in METRICS.items():
         trials = stats.trials_of(analysis.records, *metric.workloads, twins=False)
-        _, scale = FOR_ONE[metric.name]
+        _, scale = wording.FOR_ONE[metric.name]
         for (_, label), blocks in stats.block_values(trials, metric).items():
             values[label][key] = {block: value / scale for block, value in blocks.items()}
     return Measured(MEASURES, {label: mine for label, mine in values.items() if mine})
@@ -145,7 +134,7 @@ def answer(analysis: Analysis) -> Answer | None:
     releases, found = Releases(analysis.records), measured(analysis)
     previous = compared(analysis, releases)
     head = headline(previous)
-    differing = differing_builds(analysis.campaign.interpreters)
+    differing = wording.differing_builds(analysis.campaign.interpreters)
     return Answer(
         found,
         head,
@@ -168,12 +157,12 @@ def headline(previous: ComparedReleases) -> Headline | None:
     key, most = max(shown, key=lambda one: abs(math.log(one[1].ratio.value or 1.0)))
     value = most.ratio.value or 1.0
     now, before = Label.parse(most.label), Label.parse(most.base)
-    than = "as" if value >= TIMES_FROM else "than"
+    than = "as" if value >= wording.TIMES_FROM else "than"
     on = f"on {now.interpreter} {than} on {before.interpreter}"
-    much = f"{change(value)} {MEASURES[key].title}"
+    much = f"{wording.change(value)} {MEASURES[key].title}"
     return Headline(
-        sentence(f"{says(now.name, 'need')} {much} {on}"),
-        basis(most),
+        sentence(f"{wording.says(now.name, 'need')} {much} {on}"),
+        wording.basis(most),
         [most],
     )
 

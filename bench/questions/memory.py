@@ -286,7 +286,7 @@ COLUMNS: Final[CellMakers[MemoryFit]] = (
     _part("kernel sockets", 1),
     _part("send buffers", 2),
     _part("other", 3),
-    (Column("total"), cells.memory),
+    (Column("total"), lambda fit: kib(fit.total)),
     (Column("fixed MiB", drop=4), lambda fit: mib(fit.fixed)),
     (Column("server side", drop=5), lambda fit: kib(fit.server_side)),
 )

@@ -1,8 +1,7 @@
 """What happens when requests come faster than they can be fetched?
 
-Requests are due on a schedule whatever happens. A response time counts from the intended start, so
-a request that had to wait for a slot has waited. A closed loop sees the service time alone, from
-the actual start; what it misses is called coordinated omission.
+A response time counts from the intended start, so a request that had to wait for a slot has
+waited. A closed loop sees the service time alone; what it misses is called coordinated omission.
 """
 
 from __future__ import annotations

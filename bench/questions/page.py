@@ -22,16 +22,7 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import (
-    CPU_PER_1000,
-    CPU_PER_REQUEST,
-    PAGES_PER_S,
-    Blocks,
-    Comparison,
-    Metric,
-    Number,
-    Spread,
-)
+from bench.analysis.stats import CPU_PER_1000, CPU_PER_REQUEST, PAGES_PER_S, Blocks, Comparison
 from bench.analysis.summary import processors
 from bench.analysis.wording import FOR_ONE, bases, prose
 from bench.plan.labels import Label
@@ -48,14 +39,7 @@ from bench.questions.question import (
 from bench.show.figures import Bars, Colour, Figure, Panel, Stack
 from bench.show.measured import US, Measure, Measured, within
 from bench.show.table import Table
-from bench.show.words import (
-    blocks_words,
-    differences,
-    of_blocks,
-    point_words,
-    silence,
-    strongest,
-)
+from bench.show.words import blocks_words, differences, of_blocks, point_words, silence, strongest
 from bench.text import listing, plural
 from crawlers.registry import MODELS
 
@@ -93,7 +77,7 @@ class Contrast:
 
     name: str
     point: str
-    metric: Metric
+    metric: stats.Metric
     what: str
     verb: str = "need"
     less: str = "less"
@@ -106,7 +90,7 @@ CONTRASTS: Final = (
 )
 
 
-def of_point(analysis: Analysis, metric: Metric, point: str | None) -> list[Comparison]:
+def of_point(analysis: Analysis, metric: stats.Metric, point: str | None) -> list[Comparison]:
     """The models against the base, where there are blocks enough for an interval.
 
     Not threads on several processors: what a page costs them is what its hand-overs of the lock
@@ -153,7 +137,7 @@ def contrasted(analysis: Analysis, asked: Contrast) -> tuple[Headline, str] | No
     return replace(head, numbers=over_campaigns(analysis, asked)), " ".join(texts)
 
 
-def over_campaigns(analysis: Analysis, asked: Contrast) -> list[Number]:
+def over_campaigns(analysis: Analysis, asked: Contrast) -> list[stats.Number]:
     """Each backend's value, and its ratio to the campaign's base and to asyncio."""
     metric, point = asked.metric, asked.point
     unit, _ = FOR_ONE.get(metric.name, (metric.unit, 1.0))  # ms for 1000 pages are µs for one
@@ -166,7 +150,7 @@ def over_campaigns(analysis: Analysis, asked: Contrast) -> list[Number]:
             ratios.append(Comparison("", point, metric, ASYNCIO, label, ratio, False))
     return [
         *(
-            Number(f"{metric.name}/{point}/{label}", f"{label}: {asked.what}", unit, found)
+            stats.Number(f"{metric.name}/{point}/{label}", f"{label}: {asked.what}", unit, found)
             for (_, label), blocks in values.items()
             if (found := stats.spread(blocks.values()))
         ),
@@ -329,7 +313,7 @@ def cpu(analysis: Analysis) -> Figure | None:
         beside = {FREE: trials[FREE], str(Label(analysis.base, condition="asleep")): slept}
         trials = beside | trials
     bars: dict[str, list[Stack]] = {}
-    totals: dict[str, Spread] = {}
+    totals: dict[str, stats.Spread] = {}
     samples: dict[str, list[list[float]]] = {}
     for label, mine in trials.items():
         parts = [found for trial in mine if (found := stats.cpu_ms_per_1000(trial))]

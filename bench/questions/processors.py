@@ -1,9 +1,8 @@
 """What do several processors gain?
 
-In every other point a client with one thread has one processor, because it can use no more, and so
-have ``processes``, ``subinterpreters`` and ``partition``. Here these and all with several threads
-get every processor: all but the server's (``apart``), or all of them, the server's included
-(``shared``). Which processors each side had is in the record of each trial.
+In every other point ``processes`` and ``subinterpreters`` have one processor, as a client with one
+thread has. Here these and all with several threads get every processor: all but the server's
+(``apart``), or all of them (``shared``).
 """
 
 from __future__ import annotations

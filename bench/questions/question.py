@@ -98,10 +98,6 @@ class Answer:
         details = {n: (None, it) if isinstance(it, str) else it for n, it in self.details.items()}
         return {**first, **details}
 
-    def findings(self, question: str) -> dict[str, str]:
-        """The same as paragraphs of Markdown."""
-        return {name: paragraph(*each) for name, each in self.said(question).items()}
-
 
 def paragraph(headline: Headline | None, prose: str) -> str:
     """A finding: the headline in bold, what stands behind it, and the prose."""

@@ -1,9 +1,8 @@
 """What does a timeout for each exchange cost?
 
-The models keep no timer for an exchange: each slot has a deadline, and a sweep over the slots
-compares it four times a second. That is in every page. A variant with ``timeouts`` in its name is
-the same backend with its library's own way on top, measured in the same turns. The difference of
-the two is the price.
+The models keep no timer for an exchange: a sweep over the slots compares their deadlines. A variant
+with ``timeouts`` in its name is the same backend with its library's own way on top, measured in the
+same turns.
 """
 
 from __future__ import annotations
@@ -73,16 +72,16 @@ class Priced(Columns):
         trials = stats.trials_of(analysis.records, "ladder", "throughput", twins=False)
         costs = stats.block_values(trials, CPU_PER_1000)  # ms for 1000 pages: µs for each
         values: dict[str, dict[str, Blocks]] = {}
-        for backend, one in analysis.once(prices).items():
-            plain, timed = costs[one.point, backend], costs[one.point, backend + SUFFIX]
+        for backend, price in analysis.once(prices).items():
+            plain, timed = costs[price.point, backend], costs[price.point, backend + SUFFIX]
             values[backend] = {WITHOUT: plain, WITH: timed, ADDED: within(timed, plain, sub)}
         found = Measured(self.columns, values)
         return found.only(found.with_(ADDED, values))
 
     def headline(self, analysis: Analysis, found: Measured) -> Headline:
         priced = analysis.once(prices)
-        shown = [backend for backend, one in priced.items() if one.ratio.shown]
-        blocks = min(one.ratio.blocks for one in priced.values())
+        shown = [backend for backend, price in priced.items() if price.ratio.shown]
+        blocks = min(price.ratio.blocks for price in priced.values())
         behind = f"{plural(blocks, 'block')}; shown for {len(shown)} of {len(priced)}"
         if not shown:
             return Headline(

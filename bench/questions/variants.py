@@ -53,7 +53,7 @@ def pairs(records: Records, metric: Metric) -> list[Pair]:
     point = widest_point(records)
     if metric is not CPU_PER_1000 or point is None:
         return []
-    return [(point, one.against, one.name) for one in records.campaign.rungs if one.against]
+    return [(point, rung.against, rung.name) for rung in records.campaign.rungs if rung.against]
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Variants:
 def variants(analysis: Analysis) -> Variants | None:
     """None where the records do not say what a backend changes, or have no trial."""
     records, point = analysis.records, widest_point(analysis.records)
-    about = {one.name: one for one in sorted(records.campaign.rungs, key=lambda one: one.rung)}
+    about = {rung.name: rung for rung in sorted(records.campaign.rungs, key=lambda rung: rung.rung)}
     if point is None or not about or not stats.trials_of(records, "ladder"):
         return None
     at_point = [t for t in stats.trials_of(records, twins=False) if t.point == point]
@@ -131,43 +131,45 @@ def answer(analysis: Analysis) -> Answer | None:
     )
 
 
-def _on_asyncio(one: Rung) -> bool:
-    return one.family == "async" and one.name.startswith(ASYNCIO)
+def _on_asyncio(rung: Rung) -> bool:
+    return rung.family == "async" and rung.name.startswith(ASYNCIO)
 
 
-def _on_another(one: Rung) -> bool:
+def _on_another(rung: Rung) -> bool:
     """Whether asyncio stays, and what is below it is another's."""
-    return one.name.startswith(("uvloop", "aiofastnet"))
+    return rung.name.startswith(("uvloop", "aiofastnet"))
 
 
 GROUPS: Final[dict[str, tuple[str, Callable[[Rung], bool]]]] = {
     NAME: (
         "From threads to coroutines, one change at a time",
-        lambda one: one.name in MODELS or (one.family in HAND_BUILT and one.name not in SPREADING),
+        lambda rung: (
+            rung.name in MODELS or (rung.family in HAND_BUILT and rung.name not in SPREADING)
+        ),
     ),
     f"{NAME}-spreading": (
         "One crawl on several processors, one change at a time",
-        lambda one: one.name == "callbacks" or one.name in SPREADING,
+        lambda rung: rung.name == "callbacks" or rung.name in SPREADING,
     ),
     f"{NAME}-threads": (
         "Threads and greenlets, one change at a time",
-        lambda one: one.family == THREADS,
+        lambda rung: rung.family == THREADS,
     ),
     f"{NAME}-asyncio": ("The ways to use asyncio, one change at a time", _on_asyncio),
     f"{NAME}-loops": (
         "Other loops and transports below asyncio, one change at a time",
-        lambda one: one.family == "async" and (one.name in MODELS or _on_another(one)),
+        lambda rung: rung.family == "async" and (rung.name in MODELS or _on_another(rung)),
     ),
     f"{NAME}-libraries": (
         "Other libraries with await, one change at a time",
-        lambda one: (
-            one.family not in (THREADS, *HAND_BUILT, STACK)
-            and (one.name in MODELS or not (_on_asyncio(one) or _on_another(one)))
+        lambda rung: (
+            rung.family not in (THREADS, *HAND_BUILT, STACK)
+            and (rung.name in MODELS or not (_on_asyncio(rung) or _on_another(rung)))
         ),
     ),
     f"{NAME}-stacks": (
         "HTTP stacks, with their own parser, pool and everything above the socket",
-        lambda one: one.family == STACK,
+        lambda rung: rung.family == STACK,
     ),
 }
 
@@ -232,7 +234,7 @@ def _table(analysis: Analysis, found: Variants) -> Table:
         ),
         notes=[
             *([analysis.places.words] if analysis.places else []),
-            *(f"Not run: {x}: {why}" for x, one in found.about.items() if (why := one.missing)),
+            *(f"Not run: {x}: {why}" for x, rung in found.about.items() if (why := rung.missing)),
         ],
     )
 

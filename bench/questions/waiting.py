@@ -18,13 +18,7 @@ from bench.questions.question import Answer, Headline, interval_of, stated, upri
 from bench.schema import TrialRecord
 from bench.show.figures import Axis, Figure, LinePoint, Lines, Plot, calculated
 from bench.show.measured import RATE, Measure, Measured
-from bench.show.words import (
-    blocks_words,
-    difference,
-    leading,
-    point_words,
-    silence,
-)
+from bench.show.words import blocks_words, difference, leading, point_words, silence
 from bench.text import count, plural
 
 NAME: Final = "waiting"

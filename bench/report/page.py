@@ -12,6 +12,7 @@ import gzip
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from markupsafe import Markup
@@ -50,14 +51,11 @@ class Section:
     anchor: str  # its address on the page
     title: str
     body: Markup
-
-
-@dataclass(frozen=True, slots=True)
-class Extension:
-    """What a room adds to any campaign's report."""
-
     records: Mapping[str, str]  # file beside the campaign's records -> what it holds
-    sections: Callable[[Analysis, Path], Sequence[Section]]  # from a campaign and its folder
+
+
+SectionsOf = Callable[[Analysis, Path], Sequence[Section]]
+"""What another room adds to the report of a campaign, which it gets with its folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +73,18 @@ def page(
     folder: Path,
     sha256: str,
     sections: Sequence[Section] = (),
-    beside: Mapping[str, str] | None = None,
 ) -> str:
-    """The page, for a campaign whose charts were drawn to ``folder``.
-
-    ``beside`` says what further files hold that may lie beside the records.
-    """
+    """The page, for a campaign whose charts were drawn to ``folder``."""
     templates = markup.templates(__name__)
     reader = markup.reader()
     named, campaign = findings.named(analysis), analysis.campaign
     colours = markup.Colours()
     pictures = {
         chart.name: markup.svg(chart.name, chart.alt, chart.files["svg"], colours)
+        for chart in charts
+    }
+    narrow = {
+        chart.name: [markup.svg(file.stem, chart.alt, file, colours) for file in chart.narrow]
         for chart in charts
     }
     first = shown_first([*pictures])
@@ -101,6 +99,7 @@ def page(
         footer=footer(analysis),
         tables=page_tables(analysis),
         pictures=pictures,
+        narrow=narrow,
         folder=folder,
         glance=next((chart for chart in charts if chart.name == GLANCE), None),
         figures=[x for name in first for x in charts if x.name == name and name != GLANCE],
@@ -110,7 +109,7 @@ def page(
         warnings=summary.warnings(analysis),
         method=summary.method(analysis),
         environment=summary.environment(analysis.records),
-        downloads=downloads(analysis, folder, beside or {}),
+        downloads=downloads(analysis, folder, sections),
         citation=cite.text(campaign, sha256),
         bibtex=cite.bibtex(campaign, sha256),
         palettes=PALETTES,
@@ -174,13 +173,13 @@ def compressed(text: str) -> str:
     return f"data:application/gzip;base64,{base64.b64encode(data).decode()}"
 
 
-def downloads(analysis: Analysis, folder: Path, beside: Mapping[str, str]) -> list[Download]:
+def downloads(analysis: Analysis, folder: Path, sections: Sequence[Section]) -> list[Download]:
     """The trials inside the page, and the files beside it."""
     names = {
         store.FILE_NAME: "raw records",
         store.PACKED: "raw records, compressed",
         turnlog.FILE_NAME: "every turn",
-        **beside,
+        **{name: what for section in sections for name, what in section.records.items()},
         files.SUMMARY: "tables",
         files.CITATION: "BibTeX",
     }
@@ -193,26 +192,25 @@ def downloads(analysis: Analysis, folder: Path, beside: Mapping[str, str]) -> li
 # --- all files of a report ---
 
 
-def build(
-    analysis: Analysis,
-    folder: Path,
-    file: Path,
-    extensions: Sequence[Extension] = (),
-) -> list[Chart]:
+def build(analysis: Analysis, folder: Path, file: Path, sections_of: SectionsOf) -> list[Chart]:
     """Draw the charts and write summary, page and citation to ``folder``; returns the charts.
 
-    ``file`` holds the records: its checksum is cited, and extensions find their
-    own records beside it. Raises :class:`bench.errors.BenchError` when something
+    ``file`` holds the records: its checksum is cited, and what other rooms add has
+    its own records beside it. Raises :class:`bench.errors.BenchError` when something
     cannot be written.
     """
     sha256 = cite.checksum(file)
-    sections = [section for more in extensions for section in more.sections(analysis, file.parent)]
-    beside = {name: what for more in extensions for name, what in more.records.items()}
-    drawn = render_all(analysis, folder / files.CHARTS)
-    filesystem.write_text(folder / files.SUMMARY, summary.to_markdown(analysis))
-    filesystem.write_text(folder / files.CITATION, cite.bibtex(analysis.campaign, sha256))
-    # Last: it links to what is there.
-    text = page(analysis, drawn, folder, sha256, sections, beside)
+    sections = sections_of(analysis, file.parent)
+    try:
+        narrow = TemporaryDirectory(prefix="c10k-")
+    except OSError as error:
+        raise store.StoreError(f"{error.filename}: {error.strerror}") from None
+    with narrow:
+        drawn = render_all(analysis, folder / files.CHARTS, narrow=Path(narrow.name))
+        filesystem.write_text(folder / files.SUMMARY, summary.to_markdown(analysis))
+        filesystem.write_text(folder / files.CITATION, cite.bibtex(analysis.campaign, sha256))
+        # Last: it links to what is there.
+        text = page(analysis, drawn, folder, sha256, sections)
     filesystem.write_text(folder / files.PAGE, text)
     return drawn
 
@@ -222,13 +220,13 @@ def write(
     folder: Path,
     console: Console,
     file: Path,
-    extensions: Sequence[Extension] = (),
+    sections_of: SectionsOf,
     *,
     verbose: bool = False,
 ) -> None:
     """As :func:`build`, and print one screen, or with ``verbose`` the tables before it."""
     analysis = analysis_of(records, turnlog.load(file.parent))
-    build(analysis, folder, file, extensions)
+    build(analysis, folder, file, sections_of)
     if not console.is_terminal:
         console.width = max(files.PLAIN_WIDTH, console.width)
     if verbose:

@@ -208,7 +208,8 @@ def warmup_server(pinning: cpu.Pinning, tls: Tls | None = None) -> Server:
 
 
 def start(point: Point, pinning: cpu.Pinning) -> Server:
-    server = start_server(point, point.conditions, pinning.server, wait=True)
+    server = start_server(point, point.conditions, pinning.server)
+    server.ready()
     server.warm()
     return server
 

@@ -11,7 +11,6 @@ import re
 import resource
 import subprocess
 import time
-from functools import cache
 
 from bench.machine import cpu, instruments
 from bench.schema import CeilingRecord
@@ -26,11 +25,6 @@ GRACE_S = 20.0
 
 class CeilingError(Exception):
     """The ceiling could not be measured; the message says why."""
-
-
-@cache
-def wrk_version() -> str | None:
-    return instruments.version("wrk")
 
 
 def parse_wrk(text: str) -> tuple[float, int]:
@@ -58,9 +52,10 @@ def measure(
 
     Whatever the client does wrong, its record has no ceiling but the reason.
     """
+    version = instruments.version("wrk")
     record = CeilingRecord(
         block=block,
-        tool=wrk_version() or "wrk",
+        tool=version or "wrk",
         site=server.site if not server.site.startswith("dir:") else "dir",
         connections=connections,
         requests_per_s=None,
@@ -70,7 +65,7 @@ def measure(
         started=now(),
     )
     try:
-        if wrk_version() is None:
+        if version is None:
             raise CeilingError("it is not installed; install it with: apt-get install wrk")
         return record.model_copy(update=ask(server, cores, connections))
     except (CeilingError, OSError) as error:

@@ -36,7 +36,7 @@ class Crawling(Trial):
         # For all labels of the block: one way of counting for what is compared.
         self._by_ledger = not all(condition.counted for condition in self.point.varied)
         if server is None:
-            server = start_server(self.point, self.conditions, cores, wait=False)
+            server = start_server(self.point, self.conditions, cores)
             stack.enter_context(server)
         self.server = server
         python = self.bench.pythons[self.turn.label.interpreter]
@@ -156,13 +156,11 @@ class Crawling(Trial):
         self._holds = False
 
 
-def start_server(
-    point: Point, conditions: Sequence[Condition], cores: list[int], *, wait: bool
-) -> Server:
-    """Start a fixture server. Raises what :class:`Server` raises."""
+def start_server(point: Point, conditions: Sequence[Condition], cores: list[int]) -> Server:
+    """Start a fixture server; it is not waited for."""
     options = [option for condition in conditions for option in condition.server()]
     return Server(
-        point.site, delay=point.delay, seed=SITE_SEED, cores=cores, wait=wait, options=options
+        point.site, delay=point.delay, seed=SITE_SEED, cores=cores, wait=False, options=options
     )
 
 

@@ -84,13 +84,13 @@ class Serving(Trial):
         return self.server.facts
 
     def count(self) -> int:
-        return self.progress.told()
+        return self.progress.answers()
 
     def hold(self) -> None:
         """A load holds its connections by itself."""
 
     def held(self) -> int:
-        return self.progress.told()
+        return self.progress.answers()
 
     def release(self) -> None:
         self.progress.stop()

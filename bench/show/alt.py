@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
-from bench.show.figures import (
-    Axis,
-    Bar,
-    Bars,
-    FigureData,
-    Line,
-    Lines,
-    Plot,
-    Stack,
-    Unit,
-)
+from bench.show.figures import Axis, Bar, Bars, FigureData, Line, Lines, Plot, Stack, Unit
 from bench.show.words import is_stack
 from bench.text import count, duration
 from crawlers.registry import MODELS

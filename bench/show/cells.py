@@ -42,15 +42,8 @@ def mib(value: float | None) -> str:
     return tenths(None if value is None else value / MIB)
 
 
-def memory(fit: MemoryFit | None) -> str:
-    """A connection in KiB, if all of its parts were read."""
-    return kib(fit.total) if fit else MISSING
-
-
-def user_memory(fit: MemoryFit | None) -> str:
-    """Its part in user space, with the interval."""
-    if fit is None:
-        return MISSING
+def user_memory(fit: MemoryFit) -> str:
+    """A connection in KiB, its part in user space, with the interval."""
     text, ends = kib(fit.user), fit.user_interval
     return f"{text} [{'–'.join(map(kib, ends))}]" if ends else text
 
@@ -70,19 +63,12 @@ def ratio(found: Ratio | None, *, base: bool = False) -> str:
     return text if text.startswith(median) else f"{text}, median {median}"
 
 
-def change(found: Ratio | None) -> str:
-    """``×1.53 [1.48–1.55]``, or why there is no such claim; empty where nothing was compared."""
-    if found is None or found.value is None:
-        return ""
-    if found.low is None:
-        return f"×{found.value:.2f}, no interval"
-    # The median of a skewed one is in the table: beside a bar there is no room for it.
-    return f"×{ratio(found).partition(', median')[0]}" if found.shown else UNDECIDED
-
-
 def beside(found: Ratio) -> str:
-    """What stands beside a mark: the ratio with its interval, or its verdict."""
-    return change(found) if found.shown else f"×{found.value or 0:.2f}, {found.verdict}"
+    """What stands beside a mark: ``×1.53 [1.48–1.55]``, or its verdict in place of the interval."""
+    if not found.shown:
+        return f"×{found.value or 0:.2f}, {found.verdict}"
+    # The median of a skewed one is in the table: beside a mark there is no room for it.
+    return f"×{ratio(found).partition(', median')[0]}"
 
 
 def judged_ratio(found: Ratio | None) -> str:

@@ -46,7 +46,7 @@ class Progress:
             self.seen += len(ahead)
         return self.seen
 
-    def told(self) -> int:
+    def answers(self) -> int:
         return int(self.times[0])
 
     def stop(self) -> None:

@@ -134,14 +134,10 @@ def write(path: str, values: Sequence[float], kind: Literal["d", "l"] = "d") -> 
     return len(values)
 
 
-def page_faults() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+def used() -> tuple[float, float, int, int, int]:
+    """User and system seconds, voluntary and involuntary context switches, and page faults.
 
-
-def used() -> tuple[float, float, int, int]:
-    """User and system seconds, and voluntary and involuntary context switches.
-
-    Of this process and of its children that have ended.
+    Of this process and of its children that have ended, but for the faults: those are its own.
     """
     own, ended = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return (
@@ -149,6 +145,7 @@ def used() -> tuple[float, float, int, int]:
         own.ru_stime + ended.ru_stime,
         own.ru_nvcsw + ended.ru_nvcsw,
         own.ru_nivcsw + ended.ru_nivcsw,
+        own.ru_minflt,
     )
 
 
@@ -251,13 +248,12 @@ def measure(
     if commands.readline().strip() != GO:
         return
     collections = gc_collections()
-    faults, before = page_faults(), used()
+    before = used()
     started = time.monotonic()
     report = crawl(job, recorder)
     call_s = time.monotonic() - started
     cpu_s = time.process_time()
-    faults = page_faults() - faults
-    user_s, system_s, voluntary, involuntary = map(sub, used(), before)
+    user_s, system_s, voluntary, involuntary, faults = map(sub, used(), before)
     collections = gc_collections() - collections
     kept = keep(command.out, times, started)
     # The clock of a crawl in several processes starts when they are ready.
@@ -327,9 +323,9 @@ def worked(out: str, report: CrawlReport, times: DueRecorder, kept: dict[str, in
     theirs = {page.intended for page in pages}
     every = zip(times.due, times.response, strict=True)
     others = array("d", (response for due, response in every if due not in theirs))
-    mine = array("d", (page.done.ended - page.intended for page in pages))
+    heavy = array("d", (page.done.ended - page.intended for page in pages))
     kept["others"] = write(f"{out}.others", others)
-    kept["worked"] = write(f"{out}.worked", mine)
+    kept["worked"] = write(f"{out}.worked", heavy)
     return Worked(
         pages=len(pages),
         check=sum(page.done.check for page in pages) % work.LIMIT,

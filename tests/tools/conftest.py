@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ import pytest
 from bench.analysis.analysis import Analysis
 from bench.report import page
 from bench.report.charts import Chart
-from bench.report.page import Extension
+from bench.report.page import SectionsOf
 
 _drawn: dict[Path, tuple[Path, list[Chart]]] = {}
 """The records of a campaign, and the folder with its report."""
@@ -23,13 +23,13 @@ def drawn_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     build = page.build
 
     def copied(
-        analysis: Analysis, folder: Path, file: Path, extensions: Sequence[Extension]
+        analysis: Analysis, folder: Path, file: Path, sections_of: SectionsOf
     ) -> list[Chart]:
         if file not in _drawn:
             place = tmp_path_factory.mktemp("drawn")
             for records in file.parent.glob("*.jsonl*"):  # the report links to them
                 shutil.copy(records, place)
-            _drawn[file] = place, build(analysis, place, file, extensions)
+            _drawn[file] = place, build(analysis, place, file, sections_of)
         place, charts = _drawn[file]
         shutil.copytree(place, folder, dirs_exist_ok=True)
         return charts

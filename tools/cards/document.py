@@ -140,7 +140,7 @@ def _held(memory: MemoryByBackend, label: str) -> Iterator[Row]:
     most = max(plain.connections[-1] if plain else 0, tls.highest if tls else 0)
     on, over = [MISSING] * 3, [MISSING] * 3
     if plain:
-        on = [cells.memory(plain), cells.kib(plain.user), cells.mib(plain.fixed)]
+        on = [cells.kib(plain.total), cells.kib(plain.user), cells.mib(plain.fixed)]
     if tls:
         over = [cells.kib(tls.fit.total), cells.kib(tls.user), cells.mib(tls.fit.fixed)]
     for what, *both in zip(HELD, on, over, strict=True):

@@ -12,7 +12,7 @@ from typing import Final
 
 from bench import filesystem, store
 from bench.analysis.analysis import Analysis
-from bench.cli.commands.report import EXTENSIONS
+from bench.claims import ledger
 from bench.launch import RESULTS, ROOT, shown
 from bench.questions import analysis_in
 from bench.report import page
@@ -88,7 +88,7 @@ def report(analysis: Analysis, file: Path, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for records in file.parent.glob("*.jsonl*"):
         shutil.copy(records, folder)
-    page.build(analysis, folder, file, EXTENSIONS)
+    page.build(analysis, folder, file, ledger.sections)
 
 
 def slides(campaign: Path, folder: Path) -> None:

@@ -18,13 +18,7 @@ Everything here is a pure function of the records. Four rules apply throughout:
 from __future__ import annotations
 
 from bench.analysis.stats.campaigns import Number
-from bench.analysis.stats.comparisons import (
-    Blocks,
-    Pair,
-    PairedValues,
-    compare_pairs,
-    star,
-)
+from bench.analysis.stats.comparisons import Blocks, Pair, PairedValues, compare_pairs, star
 from bench.analysis.stats.memory import (
     MEMORY_PARTS,
     MIN_CONNECTION_COUNTS,
@@ -93,8 +87,4 @@ from bench.analysis.stats.records import (
     widest_point,
 )
 from bench.analysis.stats.work import EqualWork, equal_work, faults_of
-from bench.histograms import (
-    MIN_BEYOND,
-    encode_latency,
-    merge_histograms,
-)
+from bench.histograms import MIN_BEYOND, encode_latency, merge_histograms

@@ -12,20 +12,8 @@ from collections.abc import Iterable, Mapping
 
 from bench.analysis.stats.metrics import PAGES_PER_S, USER_PER_CONNECTION, Metric
 from bench.analysis.stats.noise import aa_noise_floor
-from bench.analysis.stats.ratios import (
-    Comparison,
-    block_values,
-    corrected,
-    ratio,
-    server_limited,
-)
-from bench.analysis.stats.records import (
-    companions_of,
-    labels_of,
-    points_of,
-    polled,
-    trials_of,
-)
+from bench.analysis.stats.ratios import Comparison, block_values, corrected, ratio, server_limited
+from bench.analysis.stats.records import companions_of, labels_of, points_of, polled, trials_of
 from bench.analysis.stats.work import apart, equal_work, faults_of
 from bench.schema import TrialRecord
 from bench.store import Records

@@ -14,19 +14,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import stats as sps
 
-from bench.analysis.stats.metrics import (
-    CPU_PER_1000,
-    METRICS,
-    PAGES_PER_S,
-    Metric,
-)
+from bench.analysis.stats.metrics import CPU_PER_1000, METRICS, PAGES_PER_S, Metric
 from bench.analysis.stats.ratios import (
     Comparison,
     Ratio,
     block_values,
     corrected,
     ratio,
-    server_limited,
 )
 from bench.analysis.stats.records import LEVEL, natural_key, trials_of
 from bench.plan.labels import twin_of
@@ -172,8 +166,7 @@ def clopper_pearson(found: int, of: int) -> float:
 
 def aa_check(records: Records, metrics: Sequence[Metric] = METRICS) -> AaResult:
     """Test every A/A pair of the campaign by every metric, as if it were a real comparison."""
-    limited, spread = server_limited(records), spread_out(records)
-    workload_of = {t.point: t.workload for t in trials_of(records)}
+    spread = spread_out(records)
     found: list[Comparison] = []
     for metric in metrics:
         pairs = aa_pairs(records, metric)
@@ -182,10 +175,8 @@ def aa_check(records: Records, metrics: Sequence[Metric] = METRICS) -> AaResult:
             others = {k: v for k, v in pairs.items() if k != (point, backend)}
             sides = dict.fromkeys(logs, 1.0), {b: math.exp(x) for b, x in logs.items()}
             result = ratio(*sides, floor=floor_from(others, spread).log, metric=metric)
-            hollow, twin = (point, backend) in limited, twin_of(backend)
-            family.append(
-                Comparison(workload_of[point], point, metric, backend, twin, result, hollow, sides)
-            )
+            twin = twin_of(backend)
+            family.append(Comparison("", point, metric, backend, twin, result, False, sides))
         found += corrected(family)
     tested = sum(c.ratio.low is not None for c in found)
     alarms = sum(c.ratio.shown for c in found)

@@ -64,26 +64,23 @@ def faults_of(records: Records) -> dict[Place, dict[int, Faults]]:
     return found
 
 
-def apart(faults: Mapping[Place, Mapping[int, Faults]], *pair: str) -> str | None:
+def apart(
+    faults: Mapping[Place, Mapping[int, Faults]], point: str, base: str, label: str
+) -> str | None:
     """Why point, base and label cannot be compared; None if they can.
 
     A backend that takes more page faults on purpose can be compared with every other.
     """
-    differing = [both for both in _both(faults, *pair) if both[0].apart(both[1])]
+    mine, theirs = faults.get((point, base), {}), faults.get((point, label), {})
+    both = [(mine[block], theirs[block]) for block in sorted(mine.keys() & theirs.keys())]
+    differing = [sides for sides in both if sides[0].apart(sides[1])]
     if not differing:
         return None
-    one, other = max(differing, key=lambda pair: abs(pair[0].per_page - pair[1].per_page))
+    one, other = max(differing, key=lambda sides: abs(sides[0].per_page - sides[1].per_page))
     return (
         f"{other.per_page:.1f} page faults for a page, and {one.per_page:.1f} of the other: "
         "malloc was in another state"
     )
-
-
-def _both(
-    faults: Mapping[Place, Mapping[int, Faults]], point: str, base: str, label: str
-) -> list[tuple[Faults, Faults]]:
-    mine, theirs = faults.get((point, base), {}), faults.get((point, label), {})
-    return [(mine[block], theirs[block]) for block in sorted(mine.keys() & theirs.keys())]
 
 
 MORE_OPENED: Final = 0.01

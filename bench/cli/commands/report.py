@@ -20,13 +20,10 @@ from pathlib import Path
 from rich.console import Console
 
 from bench import store
-from bench.claims.ledger import CLAIMS
+from bench.claims import ledger
 from bench.cli import DONE, FAILED, options
 from bench.plan import backends
 from bench.report import files, page
-
-EXTENSIONS = (CLAIMS,)
-"""The parts of a report from other rooms."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +49,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     if arguments.base is not None:
         records.campaign = backends.rebased(records.campaign, arguments.base)
     folder = arguments.out or file.parent
-    page.write(records, folder, console, file, EXTENSIONS, verbose=arguments.verbose)
+    page.write(records, folder, console, file, ledger.sections, verbose=arguments.verbose)
     return DONE
 
 

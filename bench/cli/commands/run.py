@@ -68,8 +68,8 @@ def measure(chosen: Options, arguments: argparse.Namespace, console: Console) ->
 def publish(finished: Finished, console: Console, *, verbose: bool) -> None:
     """Write the report of a campaign that was just measured, and print the summary."""
     # matplotlib and all it needs: not before everything is measured.
-    from bench.cli.commands.report import EXTENSIONS
+    from bench.claims import ledger
     from bench.report.page import write
 
     file = finished.folder / store.FILE_NAME
-    write(finished.records, finished.folder, console, file, EXTENSIONS, verbose=verbose)
+    write(finished.records, finished.folder, console, file, ledger.sections, verbose=verbose)

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from bench.conditions.held import RAMP_PER_S, TLS_RAMP_PER_S
 from bench.conditions.ways import ENCRYPTED, PLAIN
 from bench.plan import plan, profiles
@@ -18,7 +15,6 @@ from bench.plan.workloads import (
     c10k,
     churn,
     headers,
-    steps,
     tls_c10k,
     tls_fetch,
     tls_handshake,
@@ -77,19 +73,3 @@ def test_connections_held_over_tls_are_opened_more_slowly_and_recorded() -> None
 def test_every_backend_that_a_table_names_exists() -> None:
     assert {*MODELS, *MAIN_VARIANTS} <= set(PAGES_OF)
     assert set(PAGES_OF) <= set(names())
-
-
-# --- processors -------------------------------------------------------------------------
-
-
-@given(st.integers(0, 4096))
-def test_steps_double_and_leave_all_but_the_servers_to_the_point_without_a_number(
-    usable: int,
-) -> None:
-    found = steps(usable)
-    assert list(found) == [2**power for power in range(len(found))]
-    assert all(step < usable - 1 for step in found)
-    assert 2 ** len(found) >= usable - 1
-
-
-# --- real pages -------------------------------------------------------------------------

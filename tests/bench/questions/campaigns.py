@@ -287,7 +287,9 @@ def shared_with_the_server() -> Lines:
     """Threads share the server's processor, so the server sleeps, and they have no bar."""
 
     def both(trial: TrialRecord) -> Iterator[TrialRecord]:
-        yield altered(trial, server_polls=trial.label != "threads")
+        threads = trial.label == "threads"
+        pinning = {"client": [0, 1] if threads else [1], "server": [0], "reason": None}
+        yield altered(trial, server_polls=not threads, pinning=pinning)
         if trial.label == "callbacks" and trial.point == "throughput-100":
             yield altered(trial, server_polls=False, kind="companion", params__server="asleep")
 

@@ -20,13 +20,7 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import MIN_BLOCKS
 from bench.cli.commands.list import question as listed
 from bench.plan import profiles
-from bench.questions import (
-    QUESTIONS,
-    STORY,
-    analysis_of,
-    answers,
-    pairs,
-)
+from bench.questions import QUESTIONS, STORY, analysis_of, answers, pairs
 from bench.questions.question import (
     Answer,
     Headline,
@@ -34,6 +28,7 @@ from bench.questions.question import (
     UnprovenError,
     contrast,
     of_models,
+    paragraph,
 )
 from bench.report import findings, summary
 from bench.report.charts import story
@@ -119,7 +114,7 @@ def test_its_headline_is_short_and_has_an_interval_or_says_how_few(question: Que
 def test_report_and_findings_have_it(question: Question) -> None:
     analysis = campaign_of(question.NAME, 5)
     answer = {one.NAME: found for one, found in answers(analysis)}[question.NAME]
-    found = answer.findings(question.NAME)
+    found = answer.said(question.NAME)
     assert found or question.NAME in CLAIM_NOTHING
     assert set(found) <= set(findings.named(analysis))
     assert all(table.caption in summary.to_markdown(analysis) for table in answer.tables)
@@ -145,7 +140,8 @@ def marks(figure: Figure) -> Iterator[str]:
 
 def told(question: Question, answer: Answer) -> str:
     """Everything that an answer says: findings, tables, pictures in words, remarks."""
-    parts = [f"## {name}\n\n{text}" for name, text in answer.findings(question.NAME).items()]
+    found = answer.said(question.NAME)
+    parts = [f"## {name}\n\n{paragraph(*finding)}" for name, finding in found.items()]
     parts += ["\n".join(section(table)).rstrip() for table in answer.tables]
     for figure in answer.figures:
         title = f"## {figure.name}: {figure.title}"
