@@ -123,8 +123,8 @@ def ends(group: str) -> Ends | None:
     deadline = time.monotonic() + FREED_S
     while (slab_bytes(group) or 0) > counts[0] + FREED_BYTES and time.monotonic() < deadline:
         time.sleep(FREED_S / 100)
-    found = Ends(*((after - before) / TRIED for before, after in pairwise(counts)))
-    return found if found.accepted > ALIKE * found.socket else None
+    sizes = Ends(*((after - before) / TRIED for before, after in pairwise(counts)))
+    return sizes if sizes.accepted > ALIKE * sizes.socket else None
 
 
 def counted(*pids: int) -> GroupMemory | None:

@@ -223,8 +223,8 @@ def thread_limits() -> Iterator[ThreadLimit]:
     processes = resource.getrlimit(resource.RLIMIT_NPROC)[0]
     if processes != resource.RLIM_INFINITY and os.geteuid() != 0:
         # Root is exempt. The limit counts all processes and threads of the user.
-        every = [each.info for each in psutil.process_iter(["uids", "num_threads"])]
-        own = [info for info in every if info["uids"] and info["uids"].real == os.getuid()]
+        processes_here = [process.info for process in psutil.process_iter(["uids", "num_threads"])]
+        own = [info for info in processes_here if info["uids"] and info["uids"].real == os.getuid()]
         threads = sum(info["num_threads"] or 0 for info in own)
         yield ThreadLimit("RLIMIT_NPROC", processes - threads, "ulimit -u {}")
 

@@ -74,11 +74,11 @@ DMI = ("sys_vendor", "product_name", "board_vendor", "bios_vendor")
 
 
 def packages() -> dict[str, str]:
-    found = {}
+    versions = {}
     for name in PACKAGES.split():
         with suppress(importlib.metadata.PackageNotFoundError):
-            found[name] = importlib.metadata.version(name)
-    return found
+            versions[name] = importlib.metadata.version(name)
+    return versions
 
 
 def git(repository: Path, *arguments: str) -> str | None:
@@ -110,8 +110,8 @@ def cpu_model() -> str | None:
 
 def boot() -> str | None:
     """Tells the boots of machines apart, and nothing else; None without Linux's /proc."""
-    found = procfs.read("proc/sys/kernel/random/boot_id")
-    return hashlib.sha256(found.strip().encode()).hexdigest()[:8] if found else None
+    identifier = procfs.read("proc/sys/kernel/random/boot_id")
+    return hashlib.sha256(identifier.strip().encode()).hexdigest()[:8] if identifier else None
 
 
 def virtual() -> str | None:
@@ -168,7 +168,7 @@ def limits() -> dict[str, int | str | None]:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     processes = resource.getrlimit(resource.RLIMIT_NPROC)[0]
     port_range = procfs.read("proc/sys/net/ipv4/ip_local_port_range")
-    found: dict[str, int | str | None] = {
+    values: dict[str, int | str | None] = {
         "nofile_soft": soft,
         "nofile_hard": hard,
         "nproc": "unlimited" if processes == resource.RLIM_INFINITY else processes,
@@ -177,7 +177,7 @@ def limits() -> dict[str, int | str | None]:
         "cgroup_memory_bytes": procfs.memory_limit(),
         "maps_per_thread": maps_per_thread(),
     }
-    return found | {name: procfs.read_int(f"proc/sys/{path}") for name, path in SYSCTL.items()}
+    return values | {name: procfs.read_int(f"proc/sys/{path}") for name, path in SYSCTL.items()}
 
 
 def collect(repository: Path) -> Environment:
@@ -195,9 +195,9 @@ def collect(repository: Path) -> Environment:
         "cpu_model": cpu_model(),
         "cpu_quota": procfs.cpu_quota(),
     }
-    found = limits()
+    values = limits()
     reasons = {name: why for name, why in REASONS.items() if known[name] is None}
-    for name in sorted(name for name, value in found.items() if value is None):
+    for name in sorted(name for name, value in values.items() if value is None):
         without = "no limit is set" if name.startswith("cgroup") else "not found in /proc/sys"
         reasons[f"limits.{name}"] = without
     return Environment(
@@ -210,7 +210,7 @@ def collect(repository: Path) -> Environment:
         machine=platform.machine(),
         cpu_count=len(cpu.usable_cores()),
         memory_total_bytes=int(psutil.virtual_memory().total),
-        limits=found,
+        limits=values,
         boot=boot(),
         virtual=virtual(),
         openssl=openssl(),
@@ -224,15 +224,15 @@ def pytest_benchmark_generate_machine_info() -> dict[str, Any]:
 
     Uses pytest-benchmark's own names where it has one, so that its comparisons still work.
     """
-    found = collect(ROOT)
+    machine = collect(ROOT)
     return {
-        "processor": found.cpu_model or "",
-        "machine": found.machine,
-        "cpu_count": found.cpu_count,
+        "processor": machine.cpu_model or "",
+        "machine": machine.machine,
+        "cpu_count": machine.cpu_count,
         "python_implementation": platform.python_implementation(),
         "python_version": platform.python_version(),
-        "python_build": found.python_build,
+        "python_build": machine.python_build,
         "system": platform.system(),
-        "release": found.kernel,
-        "os": found.os,
+        "release": machine.kernel,
+        "os": machine.os,
     }

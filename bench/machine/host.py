@@ -50,10 +50,10 @@ def steal(processors: Sequence[int] | None = None) -> float | None:
     """
     rows = {row[0]: row for row in map(str.split, (procfs.read("proc/stat") or "").splitlines())}
     names = ["cpu"] if processors is None else [f"cpu{number}" for number in processors]
-    found = [rows.get(name, []) for name in names]
-    if not found or any(len(row) < 9 for row in found):
+    counters = [rows.get(name, []) for name in names]
+    if not counters or any(len(row) < 9 for row in counters):
         return None
-    return sum(int(row[8]) for row in found) / os.sysconf("SC_CLK_TCK")
+    return sum(int(row[8]) for row in counters) / os.sysconf("SC_CLK_TCK")
 
 
 def mhz() -> float | None:
@@ -62,8 +62,8 @@ def mhz() -> float | None:
     In a virtual machine this is usually the nominal frequency and never changes.
     """
     with suppress(NotImplementedError, OSError):
-        if found := psutil.cpu_freq():
-            return float(found.current)
+        if frequency := psutil.cpu_freq():
+            return float(frequency.current)
     return None
 
 

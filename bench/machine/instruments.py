@@ -68,10 +68,10 @@ def whole(text: str) -> int:
 
 
 def read_instructions(texts: Iterable[str]) -> Counts:
-    found = [whole(n) for text in texts for n in re.findall(r"\bI\s+refs:\s+([\d,]+)", text)]
-    if not found:
+    counts = [whole(n) for text in texts for n in re.findall(r"\bI\s+refs:\s+([\d,]+)", text)]
+    if not counts:
         raise ValueError("cachegrind wrote no count of instructions")
-    return {INSTRUCTIONS: sum(found)}
+    return {INSTRUCTIONS: sum(counts)}
 
 
 CALL = re.compile(r"^(?:\d+ +)?(?:<\.\.\. (\w+) resumed>|(\w+)\()", re.MULTILINE)
@@ -82,14 +82,14 @@ def read_system_calls(texts: Iterable[str]) -> Counts:
 
     A call that another thread interrupts takes two lines; it counts where it begins.
     """
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for text in texts:
-        found.update(name for _, name in CALL.findall(text) if name)
-    if not found:
+        counts.update(name for _, name in CALL.findall(text) if name)
+    if not counts:
         raise ValueError("strace wrote no system calls")
     return {
-        SYSCALLS: found.total(),
-        **{f"{SYSCALL}{name}": found[name] for name in sorted(found)},
+        SYSCALLS: counts.total(),
+        **{f"{SYSCALL}{name}": counts[name] for name in sorted(counts)},
     }
 
 
@@ -114,11 +114,11 @@ def version(program: str) -> str | None:
         return None
     try:
         done = output([program, "--version"], PROBE_S)  # wrk says it with its usage, and exits 1
-        said = done.stdout + done.stderr
+        words = done.stdout + done.stderr
     except (OSError, subprocess.SubprocessError):
-        said = ""
-    found = re.search(r"\d+(?:\.\d+)+", said)
-    return f"{program} {found.group()}" if found else program
+        words = ""
+    number = re.search(r"\d+(?:\.\d+)+", words)
+    return f"{program} {number.group()}" if number else program
 
 
 def checked(program: str, words: Sequence[str], cannot: str) -> tuple[str, str | None]:

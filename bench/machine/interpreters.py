@@ -93,7 +93,11 @@ def examine(path: Path, *, jit: bool = False) -> FoundInterpreter:
 def with_jit(found: Iterable[FoundInterpreter]) -> list[FoundInterpreter]:
     """These, and each of them that has its JIT compiled in and off a second time with it on."""
     found = list(found)
-    off = [each.path for each in found if each.record.build.get("jit") == "disabled"]
+    off = [
+        interpreter.path
+        for interpreter in found
+        if interpreter.record.build.get("jit") == "disabled"
+    ]
     return in_order([*found, *(examine(path, jit=True) for path in off)])
 
 
@@ -110,13 +114,13 @@ def candidates() -> list[Path]:
 
 def find() -> tuple[list[FoundInterpreter], dict[str, str]]:
     """Every interpreter found, oldest first, and the releases that are missing, with why."""
-    found = []
+    interpreters = []
     for path in candidates():
         # A pyenv shim or a broken installation does not run: the release counts as missing.
         with suppress(InterpreterError):
-            found.append(examine(path))
-    found = in_order(found)
-    return found, missing(found, "no such program on PATH or under pyenv that runs")
+            interpreters.append(examine(path))
+    interpreters = in_order(interpreters)
+    return interpreters, missing(interpreters, "no such program on PATH or under pyenv that runs")
 
 
 def chosen(paths: Iterable[Path]) -> tuple[list[FoundInterpreter], dict[str, str]]:
@@ -137,19 +141,19 @@ def chosen(paths: Iterable[Path]) -> tuple[list[FoundInterpreter], dict[str, str
                 f"{by_name[each.name].path} and {path} are both CPython {each.name}: give one"
             )
         by_name[each.name] = each
-    found = in_order(by_name.values())
-    return found, missing(found, "not among those given")
+    interpreters = in_order(by_name.values())
+    return interpreters, missing(interpreters, "not among those given")
 
 
 def missing(found: Iterable[FoundInterpreter], why: str) -> dict[str, str]:
-    there = {each.release for each in found}
-    return {release: why for release in RELEASES if release not in there}
+    releases = {interpreter.release for interpreter in found}
+    return {release: why for release in RELEASES if release not in releases}
 
 
 def in_order(found: Iterable[FoundInterpreter]) -> list[FoundInterpreter]:
     """Oldest first; of two with the same name only the first."""
-    unique = {each.name: each for each in reversed(list(found))}
-    return sorted(unique.values(), key=lambda each: (each.version, each.name))
+    unique = {interpreter.name: interpreter for interpreter in reversed(list(found))}
+    return sorted(unique.values(), key=lambda interpreter: (interpreter.version, interpreter.name))
 
 
 def again(

@@ -183,7 +183,7 @@ def process_parts(process: psutil.Process, stack: int | None) -> MemoryParts:
 def total(processes: Sequence[MemoryParts]) -> MemoryParts:
     return MemoryParts.model_validate(
         {
-            name: added(getattr(each, name) for each in processes)
+            name: added(getattr(parts, name) for parts in processes)
             for name in MemoryParts.model_fields
         }
     )
@@ -304,10 +304,10 @@ class Slabs:
 
 def read_slabs() -> Slabs | None:
     """Read the caches now; None if slabinfo cannot be read (not root, not Linux)."""
-    found = procfs.slabinfo(procfs.read("proc/slabinfo") or "")
-    if not found:
+    slabs = procfs.slabinfo(procfs.read("proc/slabinfo") or "")
+    if not slabs:
         return None
-    caches = {cache_id(name): slab for name, slab in found.items()}
+    caches = {cache_id(name): slab for name, slab in slabs.items()}
     behind = {name: cache for name in NAMES if (cache := cache_id(name)) in caches}
     return Slabs({cache: caches[cache] for cache in behind.values()}, behind)
 
@@ -433,7 +433,7 @@ def second_method(before: Snapshot, held: Snapshot) -> int | None:
     if before.other is None or held.other is None:
         return None
     both = ((before.own, held.own), (before.other, held.other))
-    users = (gain(one.user_bytes, other.user_bytes) for one, other in both)
+    users = (gain(empty.user_bytes, full.user_bytes) for empty, full in both)
     return added((gain(held.free, before.free), *users))
 
 

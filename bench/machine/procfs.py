@@ -53,12 +53,12 @@ def kib_fields(text: str) -> dict[str, int]:
     Skips lines without a number; keeps numbers without ``kB`` as they are
     (``Threads: 4``).
     """
-    found: dict[str, int] = {}
+    values: dict[str, int] = {}
     for name, words in fields(text):
         value = to_int(words[0]) if words else None
         if value is not None:
-            found[name] = value * KIB if words[1:2] == ["kB"] else value
-    return found
+            values[name] = value * KIB if words[1:2] == ["kB"] else value
+    return values
 
 
 def status(pid: int) -> dict[str, int]:
@@ -125,13 +125,13 @@ def processor_list(text: str) -> list[int]:
 
     Raises ValueError for anything else.
     """
-    found: set[int] = set()
+    processors: set[int] = set()
     for part in text.strip().split(","):
         if not part:
             continue
         first, dash, last = part.partition("-")
-        found.update(range(int(first), int(last if dash else first) + 1))
-    return sorted(found)
+        processors.update(range(int(first), int(last if dash else first) + 1))
+    return sorted(processors)
 
 
 # --- control groups ----------------------------------------------------------------------
@@ -144,28 +144,28 @@ UNLIMITED = 1 << 62  # version 1 says "no limit" with a number near 2**63
 
 def cgroup_mounts(text: str) -> dict[str, tuple[int, str]]:
     """Parse /proc/self/mounts into ``{controller: (1, mount)}``; version 2 is ``""``."""
-    found: dict[str, tuple[int, str]] = {}
+    mounts: dict[str, tuple[int, str]] = {}
     for words in map(str.split, text.splitlines()):
         if len(words) < 4:
             continue
         if words[2] == "cgroup2":
-            found.setdefault("", (2, words[1]))
+            mounts.setdefault("", (2, words[1]))
         elif words[2] == "cgroup":
             for option in words[3].split(","):
-                found.setdefault(option, (1, words[1]))
-    return found
+                mounts.setdefault(option, (1, words[1]))
+    return mounts
 
 
 def cgroup_membership(text: str) -> dict[str, str]:
     """Parse /proc/PID/cgroup into ``{controller: path}``; version 2 is ``""``."""
-    found: dict[str, str] = {}
+    groups: dict[str, str] = {}
     for line in text.splitlines():
         _, _, rest = line.partition(":")
         controllers, colon, path = rest.partition(":")
         if colon:
             for controller in controllers.split(","):
-                found[controller] = path
-    return found
+                groups[controller] = path
+    return groups
 
 
 def cgroup_limits(
@@ -197,13 +197,13 @@ def cgroup_limits(
 
 def cpu_quota() -> float | None:
     """The tightest limit, in processors."""
-    found = cgroup_limits("cpu", ("cpu.cfs_quota_us", "cpu.cfs_period_us"), ("cpu.max",))
-    return min((limit / period for limit, period in found if limit > 0), default=None)
+    limits = cgroup_limits("cpu", ("cpu.cfs_quota_us", "cpu.cfs_period_us"), ("cpu.max",))
+    return min((limit / period for limit, period in limits if limit > 0), default=None)
 
 
 def memory_limit() -> int | None:
-    found = cgroup_limits("memory", ("memory.limit_in_bytes",), ("memory.max",))
-    return min((limit for (limit,) in found if limit < UNLIMITED), default=None)
+    limits = cgroup_limits("memory", ("memory.limit_in_bytes",), ("memory.max",))
+    return min((limit for (limit,) in limits if limit < UNLIMITED), default=None)
 
 
 def tasks_left() -> int | None:
