@@ -130,7 +130,7 @@ def markdown_table(
 
 def printable(text: str) -> str:
     """Text for a terminal: control characters and changes of direction become visible escapes."""
-    return CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def one_line(text: str) -> str:
@@ -140,7 +140,7 @@ def one_line(text: str) -> str:
 
 def markdown_text(text: str) -> str:
     """Text that Markdown shows as it is: no tag, code, link or emphasis, and one line."""
-    return _MARKDOWN.sub(lambda found: _ENTITIES.get(found[0]) or f"\\{found[0]}", one_line(text))
+    return _MARKDOWN.sub(lambda match: _ENTITIES.get(match[0]) or f"\\{match[0]}", one_line(text))
 
 
 def marks(name: str) -> tuple[str, str]:

@@ -101,12 +101,12 @@ class Analysis:
 
     def by_size(self, workload: str, param: str) -> dict[str, dict[float, list[TrialRecord]]]:
         """Label -> value of a numeric parameter -> its trials, without the twin."""
-        found: dict[str, dict[float, list[TrialRecord]]] = {label: {} for label in self.labels}
+        by_label: dict[str, dict[float, list[TrialRecord]]] = {label: {} for label in self.labels}
         for trial in stats.trials_of(self.records, workload, twins=False):
             value = stats.number_param(trial, param)
             if value is not None:
-                found[trial.label].setdefault(value, []).append(trial)
-        return {label: dict(sorted(sizes.items())) for label, sizes in found.items() if sizes}
+                by_label[trial.label].setdefault(value, []).append(trial)
+        return {label: dict(sorted(sizes.items())) for label, sizes in by_label.items() if sizes}
 
     def reference_point(self, *workloads: str) -> str | None:
         """The point that stands for the first of the workloads with data: 100 slots or most."""
@@ -121,11 +121,11 @@ class Analysis:
 
     def at_point(self, point: str) -> dict[str, list[TrialRecord]]:
         """Label -> its trials at one point, without the twin."""
-        found: dict[str, list[TrialRecord]] = defaultdict(list)
+        by_label: dict[str, list[TrialRecord]] = defaultdict(list)
         for trial in stats.trials_of(self.records, twins=False):
             if trial.point == point:
-                found[trial.label].append(trial)
-        return {label: found[label] for label in self.labels if label in found}
+                by_label[trial.label].append(trial)
+        return {label: by_label[label] for label in self.labels if label in by_label}
 
     # --- comparisons --------------------------------------------------------------------
 

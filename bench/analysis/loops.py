@@ -69,15 +69,15 @@ def responses(
     A page needs ``page_s`` of the processor, and one with work ``work_s`` more. Without ``step_s``
     and ``slack_s`` it is the queue alone.
     """
-    free, found = 0.0, []
+    free, waits = 0.0, []
     for place, due in enumerate(plan.due):
         begins = max(due, free)
         if due > free:
             begins = slack_s + (free + math.ceil((due - free) / step_s) * step_s if step_s else due)
         free = begins + page_s
-        found.append(free - due)
+        waits.append(free - due)
         free += work_s * (place in plan.worked)
-    return found
+    return waits
 
 
 def page_s(trial: TrialRecord, work: Work) -> float:

@@ -110,11 +110,13 @@ class Places:
 
 def places(records: Records) -> Places | None:
     """The labels with several processors; None in campaigns where all had one."""
-    mine = [trial for trial in stats.trials_of(records, twins=False) if unpinned(trial)]
-    if not mine:
+    unpinned_trials = [trial for trial in stats.trials_of(records, twins=False) if unpinned(trial)]
+    if not unpinned_trials:
         return None
-    here = {trial.label for trial in mine}
-    sides = [(processors(trial, "client"), processors(trial, "server")) for trial in mine]
+    here = {trial.label for trial in unpinned_trials}
+    sides = [
+        (processors(trial, "client"), processors(trial, "server")) for trial in unpinned_trials
+    ]
     return Places(
         tuple(label for label in stats.labels_of(records) if label in here),
         max(len(client) for client, _ in sides),
@@ -144,5 +146,5 @@ def servers_placed(trials: Sequence[TrialRecord]) -> tuple[str, str]:
 
 def processors(trial: TrialRecord, side: str) -> set[int]:
     """The processors of ``client`` or ``server``; none where nothing was pinned."""
-    found = trial.pinning.get(side)
-    return set(found) if isinstance(found, list) else set()
+    cores = trial.pinning.get(side)
+    return set(cores) if isinstance(cores, list) else set()

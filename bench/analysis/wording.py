@@ -55,9 +55,9 @@ def against(ratio: float, less: str, what: str, base: str) -> str:
     return f"{change(ratio, less)} {what} {than} {base}"
 
 
-def interval(found: Comparison) -> str:
+def interval(compared: Comparison) -> str:
     """The interval that goes with :func:`change`: "14 to 51 %", "2.9 to 3.8"; "" without one."""
-    ratio = found.ratio
+    ratio = compared.ratio
     if ratio.value is None or ratio.low is None or ratio.high is None:
         return ""
     return between(ratio.value, ratio.low, ratio.high)
@@ -71,16 +71,16 @@ def between(value: float, low: float, high: float) -> str:
     return f"{percent(near)} to {percent(far)} %"
 
 
-def basis(found: Comparison) -> str:
+def basis(compared: Comparison) -> str:
     """``2.9 to 3.8, 95 % interval of 5 blocks; 36.7 and 11.2 µs``: what a ratio rests on."""
-    blocks = plural(found.ratio.blocks, "block")
-    return f"{interval(found)}, {AT_LEVEL} interval of {blocks}; {both(found)}"
+    blocks = plural(compared.ratio.blocks, "block")
+    return f"{interval(compared)}, {AT_LEVEL} interval of {blocks}; {both(compared)}"
 
 
-def both(found: Comparison) -> str:
+def both(compared: Comparison) -> str:
     """The two numbers of a comparison, the base last: ``36.7 and 11.2 µs``."""
-    unit, scale = FOR_ONE.get(found.metric.name, (found.metric.unit, 1.0))
-    label, base = (in_words(median / scale) for median in found.medians)
+    unit, scale = FOR_ONE.get(compared.metric.name, (compared.metric.unit, 1.0))
+    label, base = (in_words(median / scale) for median in compared.medians)
     return f"{label} and {base} {unit}"
 
 
@@ -90,9 +90,11 @@ def bases(compared: Iterable[Comparison]) -> str:
     At one point a base has one number, and another against a server that sleeps.
     """
     groups: dict[str, list[str]] = {}
-    for found in compared:
-        groups.setdefault(both(found).rpartition(" and ")[2], []).append(f"`{found.label}`")
-        name = f"`{Label.parse(found.base).name}`"
+    for comparison in compared:
+        groups.setdefault(both(comparison).rpartition(" and ")[2], []).append(
+            f"`{comparison.label}`"
+        )
+        name = f"`{Label.parse(comparison.base).name}`"
     (most, _), *others = sorted(groups.items(), key=lambda group: -len(group[1]))
     slept = [f", and {base} for {listing(labels)}, whose server slept" for base, labels in others]
     return f"{name} {most}{''.join(slept)}"

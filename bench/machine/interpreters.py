@@ -90,15 +90,15 @@ def examine(path: Path, *, jit: bool = False) -> FoundInterpreter:
     return FoundInterpreter(Interpreter(name=name + JIT * jit, build=build), version, path)
 
 
-def with_jit(found: Iterable[FoundInterpreter]) -> list[FoundInterpreter]:
+def with_jit(interpreters: Iterable[FoundInterpreter]) -> list[FoundInterpreter]:
     """These, and each of them that has its JIT compiled in and off a second time with it on."""
-    found = list(found)
+    interpreters = list(interpreters)
     off = [
         interpreter.path
-        for interpreter in found
+        for interpreter in interpreters
         if interpreter.record.build.get("jit") == "disabled"
     ]
-    return in_order([*found, *(examine(path, jit=True) for path in off)])
+    return in_order([*interpreters, *(examine(path, jit=True) for path in off)])
 
 
 def candidates() -> list[Path]:
@@ -145,14 +145,14 @@ def chosen(paths: Iterable[Path]) -> tuple[list[FoundInterpreter], dict[str, str
     return interpreters, missing(interpreters, "not among those given")
 
 
-def missing(found: Iterable[FoundInterpreter], why: str) -> dict[str, str]:
-    releases = {interpreter.release for interpreter in found}
+def missing(interpreters: Iterable[FoundInterpreter], why: str) -> dict[str, str]:
+    releases = {interpreter.release for interpreter in interpreters}
     return {release: why for release in RELEASES if release not in releases}
 
 
-def in_order(found: Iterable[FoundInterpreter]) -> list[FoundInterpreter]:
+def in_order(interpreters: Iterable[FoundInterpreter]) -> list[FoundInterpreter]:
     """Oldest first; of two with the same name only the first."""
-    unique = {interpreter.name: interpreter for interpreter in reversed(list(found))}
+    unique = {interpreter.name: interpreter for interpreter in reversed(list(interpreters))}
     return sorted(unique.values(), key=lambda interpreter: (interpreter.version, interpreter.name))
 
 

@@ -43,7 +43,7 @@ def measure(
     An interrupted run did not reach a part whose record is older than that of a part before it.
     """
     runs = {name: PARTS[name].STUDY.runs(folder)[-1:] for name in names}
-    created = {name: run.head.created for name, found in runs.items() for run in found}
+    created = {name: run.head.created for name, latest in runs.items() for run in latest}
     newest = ""
     for name in names:
         part, begun = PARTS[name], created.get(name, "")
@@ -59,23 +59,23 @@ def measure(
 
 def last(folder: Path) -> list[tuple[Micro, Run[Any]]]:
     """The last run of each part. Raises :class:`StudyError` if there is none at all."""
-    found = [(part, run) for part in PARTS.values() for run in part.STUDY.runs(folder)[-1:]]
-    if not found:
+    latest = [(part, run) for part in PARTS.values() for run in part.STUDY.runs(folder)[-1:]]
+    if not latest:
         raise StudyError(
             f"{folder}: no records; measure with python -m bench study micro --out {folder}"
         )
-    return found
+    return latest
 
 
-def report(found: Sequence[tuple[Micro, Run[Any]]]) -> Report:
-    stamps = "; ".join(sorted({run.head.stamp for _, run in found}))
-    what = capital(listing([part.STUDY.what for part, _ in found]))
+def report(latest: Sequence[tuple[Micro, Run[Any]]]) -> Report:
+    stamps = "; ".join(sorted({run.head.stamp for _, run in latest}))
+    what = capital(listing([part.STUDY.what for part, _ in latest]))
     kinds = (kind.backend or kind.name for kind in tasks.KINDS.values())
     return Report(
         title="What single operations cost",
         about="Rebuild with `python -m bench study micro --redraw`; docs/method.md says how they "
         f"are measured.\n\n{what}: {stamps}.",
-        tables=[table for part, run in found for table in part.tables(run)],
-        designs=[made for part, run in found if part is tasks for made in tasks.designs(run)],
+        tables=[table for part, run in latest for table in part.tables(run)],
+        designs=[made for part, run in latest if part is tasks for made in tasks.designs(run)],
         backends=list(dict.fromkeys((*MODELS, *MAIN_VARIANTS, *kinds))),
     )

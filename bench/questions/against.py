@@ -64,9 +64,9 @@ class Against:
     def said(self, label: str) -> str:
         """``time per page 22 % less, memory undecided``, after the two names."""
         parts = [
-            f"{self.title(key)} {words(mine[label])}"
-            for key, mine in self.ratios.items()
-            if label in mine
+            f"{self.title(key)} {words(by_label[label])}"
+            for key, by_label in self.ratios.items()
+            if label in by_label
         ]
         return f"`{label}` against asyncio: {listing(parts)}"
 
@@ -86,7 +86,7 @@ def measured(analysis: Analysis) -> Against:
     connects = stats.trials_of(analysis.records, "connect", twins=False)
     opened = stats.block_values(connects, stats.CPU_PER_REQUEST)
     new = {label: blocks for (_, label), blocks in opened.items()}
-    found = {
+    by_column = {
         PAGE: pages,
         HELD: _held(analysis.memory, labels),
         OVER_TLS: _held(analysis.memory_over_tls, labels),
@@ -98,7 +98,7 @@ def measured(analysis: Analysis) -> Against:
     }
     floor = analysis.floor(CPU_PER_1000).log
     in_all = stats.read_in_all(analysis.memory.values())
-    return Against({key: ratios for key, ratios in found.items() if ratios}, floor, in_all)
+    return Against({key: ratios for key, ratios in by_column.items() if ratios}, floor, in_all)
 
 
 def _held(fits: Mapping[str, MemoryFit], labels: Sequence[str]) -> dict[str, Ratio]:
@@ -117,57 +117,62 @@ def _held(fits: Mapping[str, MemoryFit], labels: Sequence[str]) -> dict[str, Rat
 
 
 def answer(analysis: Analysis) -> Answer | None:
-    found = measured(analysis)
-    if PAGE not in found.ratios or len(found.ratios) < 2:
+    results = measured(analysis)
+    if PAGE not in results.ratios or len(results.ratios) < 2:
         return None
     labels = [
-        x for x in others(analysis.records) if any(x in mine for mine in found.ratios.values())
+        x
+        for x in others(analysis.records)
+        if any(x in by_label for by_label in results.ratios.values())
     ]
     return Answer(
-        found,
-        tables=[_table(found, labels)],
-        figures=[_figure(found, labels)],
-        details={f"{NAME}-{label}": f"{found.said(label)}. {PROSE}" for label in labels},
+        results,
+        tables=[_table(results, labels)],
+        figures=[_figure(results, labels)],
+        details={f"{NAME}-{label}": f"{results.said(label)}. {PROSE}" for label in labels},
         compared=analysis.family(CPU_PER_1000).of(pairs(analysis.records, CPU_PER_1000)),
     )
 
 
-def _table(found: Against, labels: Sequence[str]) -> Table:
+def _table(results: Against, labels: Sequence[str]) -> Table:
     return Table(
         "Against asyncio",
-        [name("backend"), *(Column(found.title(key)) for key in found.ratios)],
+        [name("backend"), *(Column(results.title(key)) for key in results.ratios)],
         [
-            [label, *(cells.judged_ratio(mine.get(label)) for mine in found.ratios.values())]
+            [
+                label,
+                *(cells.judged_ratio(by_label.get(label)) for by_label in results.ratios.values()),
+            ]
             for label in labels
         ],
         about=f"Ratios to {ASYNCIO}, with {stats.AT_LEVEL} intervals.",
     )
 
 
-def _figure(found: Against, labels: Sequence[str]) -> Figure:
+def _figure(results: Against, labels: Sequence[str]) -> Figure:
     panels = [
-        forest(found.title(key), labels, mine, found.floor if key == PAGE else None)
-        for key, mine in found.ratios.items()
+        forest(results.title(key), labels, by_label, results.floor if key == PAGE else None)
+        for key, by_label in results.ratios.items()
     ]
     return Figure(
         name=NAME,
         title="uvloop, trio and aiohttp against asyncio",
-        headline=_headline(found),
+        headline=_headline(results),
         subtitle=f"Processor time of a page and memory of a connection: ratios to async_await with "
         f"{stats.AT_LEVEL} intervals; left of the line it costs less",
         data=Bars(panels),
         notes=(
-            f"Shaded: the noise floor, {stats.floor_words(found.floor)}; no smaller difference is "
-            "claimed.",
+            f"Shaded: the noise floor, {stats.floor_words(results.floor)}; no smaller difference "
+            "is claimed.",
         )
-        if found.floor
+        if results.floor
         else (),
     )
 
 
-def _headline(found: Against) -> str | None:
+def _headline(results: Against) -> str | None:
     """uvloop, in the words of its verdicts."""
-    ratio = found.ratios[PAGE].get("uvloop")
+    ratio = results.ratios[PAGE].get("uvloop")
     if ratio is None or ratio.blocks < MIN_BLOCKS:
         return None
     if not ratio.shown:

@@ -57,15 +57,15 @@ class InterruptedCrawls(Columns):
         controls = [t for t in analysis.records.controls if t.label == CONTROL]
         return [*super().trials(analysis), *(t for t in controls if t.status == "ok")]
 
-    def headline(self, analysis: Analysis, found: Measured) -> Headline | None:
+    def headline(self, analysis: Analysis, measured: Measured) -> Headline | None:
         """About the most that has blocks enough."""
-        sizes = [size for size in SIZES if closed(size) in found.measures]
-        enough = [n for n in sizes if min(found.blocks([closed(n)])) >= stats.MIN_BLOCKS]
+        sizes = [size for size in SIZES if closed(size) in measured.measures]
+        enough = [n for n in sizes if min(measured.blocks([closed(n)])) >= stats.MIN_BLOCKS]
         size = max(enough or sizes)
-        return of_models(found, closed(size), f"Interrupting {plural(size, 'exchange')} takes")
+        return of_models(measured, closed(size), f"Interrupting {plural(size, 'exchange')} takes")
 
-    def drawn(self, analysis: Analysis, found: Measured) -> Measured:
-        return replace(found, asleep=frozenset())  # the table says it; here is no room
+    def drawn(self, analysis: Analysis, measured: Measured) -> Measured:
+        return replace(measured, asleep=frozenset())  # the table says it; here is no room
 
 
 COLUMNS: Final = InterruptedCrawls(

@@ -104,21 +104,23 @@ class Columns:
         shown = {key: column for key, column in self.columns.items() if key in filled}
         return Measured(shown, values, stats.asleep(trials) if self.paired else frozenset())
 
-    def facts(self, analysis: Analysis, found: Measured, /) -> Mapping[str, str]:
+    def facts(self, analysis: Analysis, measured: Measured, /) -> Mapping[str, str]:
         """What stands in place of the words in braces."""
         return {}
 
-    def headline(self, analysis: Analysis, found: Measured, /) -> Headline | None:
-        says = self.says.format_map(self.facts(analysis, found))
-        return of_models(found, self.head, says, self.remedies)
+    def headline(self, analysis: Analysis, measured: Measured, /) -> Headline | None:
+        says = self.says.format_map(self.facts(analysis, measured))
+        return of_models(measured, self.head, says, self.remedies)
 
-    def keys(self, found: Measured, /) -> Mapping[str, Sequence[str]]:
+    def keys(self, measured: Measured, /) -> Mapping[str, Sequence[str]]:
         """The columns of each panel, as far as they were measured."""
-        here = {axis: [k for k in keys if found.blocks([k])] for axis, keys in self.panels.items()}
+        here = {
+            axis: [k for k in keys if measured.blocks([k])] for axis, keys in self.panels.items()
+        }
         return {axis: keys for axis, keys in here.items() if keys}
 
-    def drawn(self, analysis: Analysis, found: Measured, /) -> Measured:
-        return found
+    def drawn(self, analysis: Analysis, measured: Measured, /) -> Measured:
+        return measured
 
     def hollow(self, analysis: Analysis, /) -> Collection[str]:
         """The labels that something else limited."""
@@ -127,9 +129,9 @@ class Columns:
     def warnings(self, analysis: Analysis, /) -> Sequence[str]:
         return ()
 
-    def table(self, analysis: Analysis, found: Measured, /) -> Table:
-        about = self.about.format_map(self.facts(analysis, found))
-        return found.table(self.caption, about, self.further)
+    def table(self, analysis: Analysis, measured: Measured, /) -> Table:
+        about = self.about.format_map(self.facts(analysis, measured))
+        return measured.table(self.caption, about, self.further)
 
     def answer(self, analysis: Analysis) -> Answer | None:
         found = self.measured(analysis)

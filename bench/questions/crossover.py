@@ -80,18 +80,18 @@ def measured(analysis: Analysis) -> list[Crossing]:
     points = stats.points_of(records, *WORKLOADS)
     pairs = [(point, AGAINST, name) for point in points for name in SWITCHING]
     cells: dict[tuple[float, int], list[tuple[int, Comparison]]] = defaultdict(list)
-    for found in stats.compare_pairs(records, pairs, RATE):
-        trial = sample[found.point]
+    for compared in stats.compare_pairs(records, pairs, RATE):
+        trial = sample[compared.point]
         slots = int(stats.number_param(trial, "slots") or 0)
-        cells[delay_ms(trial), SWITCHING.index(found.label)].append((slots, found))
+        cells[delay_ms(trial), SWITCHING.index(compared.label)].append((slots, compared))
     return [
         Crossing.of(SWITCHING[place], delay, sorted(by_slots, key=itemgetter(0)))
         for (delay, place), by_slots in sorted(cells.items(), key=itemgetter(0))
     ]
 
 
-def slower(found: Comparison) -> bool:
-    return found.ratio.verdict == RATE.less
+def slower(compared: Comparison) -> bool:
+    return compared.ratio.verdict == RATE.less
 
 
 def behind(delay: float) -> str:
@@ -99,35 +99,37 @@ def behind(delay: float) -> str:
     return f"with a delay of {duration_tick(delay)}" if delay else "without delay"
 
 
-def said(found: Crossing) -> str:
+def said(crossing: Crossing) -> str:
     """From where on one label is slower, as ``from 1,000 slots on (not at 100)``."""
-    text = f"from {count(found.below or found.most)} slots on"
-    if found.above is None:
+    text = f"from {count(crossing.below or crossing.most)} slots on"
+    if crossing.above is None:
         return f"{text}, the fewest that were measured"
-    return f"{text} (not at {count(found.above)})"
+    return f"{text} (not at {count(crossing.above)})"
 
 
 def answer(analysis: Analysis) -> Answer | None:
     """Where threads cross behind each delay, and the cause; the chart has the long interval too."""
-    found = measured(analysis)
-    if not found:
+    crossings = measured(analysis)
+    if not crossings:
         return None
-    usual = [crossing for crossing in found if crossing.label == DEFAULT and crossing.most]
+    usual = [crossing for crossing in crossings if crossing.label == DEFAULT and crossing.most]
     text = []
-    if places := [f"{behind(one.delay_ms)} {said(one)}" for one in usual if one.below]:
+    if places := [
+        f"{behind(crossing.delay_ms)} {said(crossing)}" for crossing in usual if crossing.below
+    ]:
         text.append(f"Shown {'; '.join(places)}.")
     if level := [crossing for crossing in usual if not crossing.below]:
         where = listing([behind(crossing.delay_ms) for crossing in level])
         most = listing([count(n) for n in sorted({crossing.most for crossing in level})])
         text.append(f"Not shown {where}, with up to {most} slots.")
-    head = _headline(found, usual)
+    head = _headline(crossings, usual)
     prose = " ".join([*text, *_ten_thousand(analysis), PROSE])
-    return Answer(found, head, prose, figures=[_figure(found, head)])
+    return Answer(crossings, head, prose, figures=[_figure(crossings, head)])
 
 
-def _headline(found: Sequence[Crossing], usual: Sequence[Crossing]) -> Headline:
+def _headline(crossings: Sequence[Crossing], usual: Sequence[Crossing]) -> Headline:
     """From how many slots on, with the shortest delay; all other numbers are in the prose."""
-    compared = [c for crossing in found if crossing.label == DEFAULT for _, c in crossing.cells]
+    compared = [c for crossing in crossings if crossing.label == DEFAULT for _, c in crossing.cells]
     blocks = plural(max((c.ratio.blocks for c in compared), default=0), "block")
     if not usual:
         few = f"{blocks}, and an interval needs {stats.MIN_BLOCKS}"
@@ -166,8 +168,8 @@ def _ten_thousand(analysis: Analysis) -> list[str]:
     return [f"{most}. Pages/s in trials that ended: {listing(rates_of)}."]
 
 
-def _figure(found: Sequence[Crossing], head: Headline) -> Figure:
-    plots = [_plot([*group]) for _, group in groupby(found, key=attrgetter("delay_ms"))]
+def _figure(crossings: Sequence[Crossing], head: Headline) -> Figure:
+    plots = [_plot([*group]) for _, group in groupby(crossings, key=attrgetter("delay_ms"))]
     # One number of slots is no line, unless there is nothing else.
     plots = [p for p in plots if any(len(line) > 1 for line in p.lines.values())] or plots
     return Figure(
@@ -176,7 +178,7 @@ def _figure(found: Sequence[Crossing], head: Headline) -> Figure:
         headline=head.text,
         subtitle="Pages per second over those of async_await in the same blocks, by slots, for "
         f"each delay of the server; {stats.AT_LEVEL} intervals over "
-        + of_blocks(c.ratio.blocks for crossing in found for _, c in crossing.cells),
+        + of_blocks(c.ratio.blocks for crossing in crossings for _, c in crossing.cells),
         data=Lines(plots, columns=len(plots)),
         notes=(
             "Shaded: threads fall behind async_await between the most slots without a clear "
@@ -185,17 +187,17 @@ def _figure(found: Sequence[Crossing], head: Headline) -> Figure:
     )
 
 
-def _plot(found: Sequence[Crossing]) -> Plot:
+def _plot(crossings: Sequence[Crossing]) -> Plot:
     """Both kinds of threads behind one delay."""
     lines: dict[str, list[LinePoint]] = {}
     shade = None
-    for crossing in found:
+    for crossing in crossings:
         spreads = [(slots, c.ratio.spread) for slots, c in crossing.cells]
         if line := [LinePoint(slots, spread) for slots, spread in spreads if spread]:
             lines[crossing.label] = line
         if crossing.label == DEFAULT and crossing.below:
             shade = crossing.above, crossing.below
-    delay = found[0].delay_ms
+    delay = crossings[0].delay_ms
     title = duration_tick(delay) if delay else "no delay"
     x, y = Axis("slots", "counts"), Axis("pages/s ÷ async_await", "ratios")
     return Plot(lines, x, y, title, shade=shade)

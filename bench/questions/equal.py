@@ -116,9 +116,9 @@ def answer(analysis: Analysis) -> Answer | None:
     )
 
 
-def _change(analysis: Analysis, found: Measured, row: str) -> Ratio:
+def _change(analysis: Analysis, measured: Measured, row: str) -> Ratio:
     # Not corrected for the others: to miss a change is worse here than to name one too many.
-    values = found.values[row]
+    values = measured.values[row]
     floor = max(analysis.floor(stats.CPU_PER_1000).log or 0.0, math.log1p(MOVES))
     metric = stats.CPU_PER_1000
     return stats.ratio(values[AS_ALWAYS], values[FLIPPED], floor=floor, metric=metric)
@@ -135,11 +135,11 @@ def _headline(moved: list[str], changes: Mapping[str, Ratio], base: str) -> Head
     return Headline(f"{said} a ratio to {base} by 5 %{only}", "no interval" if only else behind)
 
 
-def _table(found: Measured, changes: Mapping[str, Ratio], base: str) -> Table:
-    labels = sorted({row.partition(": ")[2] for row in found.values}, key=registry.names().index)
-    flips = list(dict.fromkeys(row.partition(": ")[0] for row in found.values))
+def _table(measured: Measured, changes: Mapping[str, Ratio], base: str) -> Table:
+    labels = sorted({row.partition(": ")[2] for row in measured.values}, key=registry.names().index)
+    flips = list(dict.fromkeys(row.partition(": ")[0] for row in measured.values))
     rows = [
-        [flip, *WORDS[flip], *(_cell(found, changes, f"{flip}: {label}") for label in labels)]
+        [flip, *WORDS[flip], *(_cell(measured, changes, f"{flip}: {label}") for label in labels)]
         for flip in flips
     ]
     heads = ["as always", "flipped", *(f"{label}, × {base}" for label in labels)]
@@ -150,9 +150,9 @@ def _table(found: Measured, changes: Mapping[str, Ratio], base: str) -> Table:
     return Table("What is held equal", [name("flip"), *map(Column, heads)], rows, about=about)
 
 
-def _cell(found: Measured, changes: Mapping[str, Ratio], row: str) -> str:
+def _cell(measured: Measured, changes: Mapping[str, Ratio], row: str) -> str:
     if row not in changes:
         return MISSING
-    before, after = (found.median(row, key) for key in (AS_ALWAYS, FLIPPED))
+    before, after = (measured.median(row, key) for key in (AS_ALWAYS, FLIPPED))
     text = f"{before:.2f} → {after:.2f}"
     return f"{text} {CHANGED}" if changes[row].shown else text

@@ -39,12 +39,12 @@ class Starving(Columns):
         slots = next(trial.fairness.slots for trial in trials if trial.fairness)
         return {"slots": count(slots), "listed": " ".join(listed(trials))}
 
-    def headline(self, analysis: Analysis, found: Measured) -> Headline | None:
+    def headline(self, analysis: Analysis, measured: Measured) -> Headline | None:
         """A count of blocks; nothing is said where some starve and others do not."""
-        slots = self.facts(analysis, found)["slots"]
+        slots = self.facts(analysis, measured)["slots"]
         starved = {
             label: [share < STARVED for share in row[self.head].values()]
-            for label, row in found.values.items()
+            for label, row in measured.values.items()
         }
         blocks = min(map(len, starved.values()))
         always = [label for label, each in starved.items() if all(each)]
@@ -53,7 +53,7 @@ class Starving(Columns):
             where = "one trial" if blocks == 1 else f"all {blocks} trials"
             who = listing([prose(label) for label in always])
             worst = max(
-                spread.high for label in always if (spread := found.spread(label, self.head))
+                spread.high for label in always if (spread := measured.spread(label, self.head))
             )
             return Headline(
                 sentence(f"{who} {verb} some of {slots} slots in {where}"),
@@ -61,7 +61,9 @@ class Starving(Columns):
             )
         if any(map(any, starved.values())):
             return None
-        least = min(spread.low for label in starved if (spread := found.spread(label, self.head)))
+        least = min(
+            spread.low for label in starved if (spread := measured.spread(label, self.head))
+        )
         return Headline(
             f"No backend starves any of {slots} slots{few(blocks)}",
             f"every slot completes at least {least:.0%} of the median slot’s pages, "

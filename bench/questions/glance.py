@@ -81,7 +81,7 @@ def glance(analysis: Analysis) -> Glance:
         key: {x: [n for t in ts if (n := value(t)) is not None] for x, ts in trials.items()}
         for key, (trials, value) in read.items()
     }
-    found: dict[str, Mapping[str, Spread | None]] = {
+    spreads: dict[str, Mapping[str, Spread | None]] = {
         **{key: {x: stats.spread(n) for x, n in mine.items()} for key, mine in samples.items()},
         HELD: {label: fit.spread(in_all=in_all) for label, fit in plain.items()},
         OVER_TLS: {label: fit.spread(in_all=in_all_tls) for label, fit in tls.items()},
@@ -97,7 +97,7 @@ def glance(analysis: Analysis) -> Glance:
         P99: Measure(f"p99 ms, {at}", f"p99: response time at {at}, open loop", MS),
     }
     rows = {
-        label: {key: spread for key in measures if (spread := found[key].get(label))}
+        label: {key: spread for key in measures if (spread := spreads[key].get(label))}
         for label in analysis.labels
         if label not in MAPPED
     }
@@ -115,11 +115,11 @@ def glance(analysis: Analysis) -> Glance:
 
 
 def answer(analysis: Analysis) -> Answer | None:
-    found = glance(analysis)
-    if not found.rows:
+    shown = glance(analysis)
+    if not shown.rows:
         return None
-    figures = [_figure(found)] if len(found.rows) > 1 and len(found.columns) > 1 else []
-    return Answer(found, tables=[found.table], figures=figures)
+    figures = [_figure(shown)] if len(shown.rows) > 1 and len(shown.columns) > 1 else []
+    return Answer(shown, tables=[shown.table], figures=figures)
 
 
 DRAWN: Final = {
@@ -130,27 +130,27 @@ DRAWN: Final = {
 """The three words, with the titles of their panels, and where each was measured."""
 
 
-def _figure(found: Glance) -> Figure:
+def _figure(shown: Glance) -> Figure:
     panels = [
         Panel(
             title.format(
-                user="user " * found.columns[key].title.startswith("user"),
-                rate=count(found.rate or 0),
+                user="user " * shown.columns[key].title.startswith("user"),
+                rate=count(shown.rate or 0),
             ),
-            {label: [row.get(key)] for label, row in found.rows.items()},
-            found.columns[key].unit,
-            found.hollow if key == PAGES else (),
+            {label: [row.get(key)] for label, row in shown.rows.items()},
+            shown.columns[key].unit,
+            shown.hollow if key == PAGES else (),
             dots=True,
-            samples={x: [values] for x, values in found.samples.get(key, {}).items()},
+            samples={x: [values] for x, values in shown.samples.get(key, {}).items()},
         )
         for key, (title, _) in DRAWN.items()
-        if key in found.columns
+        if key in shown.columns
     ]
     return Figure(
         name=NAME,
         title="Throughput, memory and latency at a glance",
         headline=None,
-        subtitle=capital("; ".join(at for key, (_, at) in DRAWN.items() if key in found.columns)),
+        subtitle=capital("; ".join(at for key, (_, at) in DRAWN.items() if key in shown.columns)),
         data=Bars(panels),
         notes=(
             f"Lines: lowest to highest block; of memory the {stats.AT_LEVEL} interval of the "

@@ -169,18 +169,18 @@ def answer(analysis: Analysis) -> Answer | None:
     )
 
 
-def all_of(found: Sequence[TrialRecord]) -> str:
+def all_of(trials: Sequence[TrialRecord]) -> str:
     """How many processors the threads had, in words."""
-    here = next((processors(t, "client") for t in found if t.backend == FREE), set())
+    here = next((processors(t, "client") for t in trials if t.backend == FREE), set())
     return plural(len(here), "processor") if here else "all processors"
 
 
 def headline(first: Crawls, every: Sequence[Crawls]) -> Headline | None:
     """The hand-overs on all processors and on one, and what each costs."""
-    found, line, what, several = first.found, first.line, first.what, all_of(first.trials)
-    if not {FREE, FREE + ONE} <= found.values.keys() or line is None:
+    windows, line, what, several = first.found, first.line, first.what, all_of(first.trials)
+    if not {FREE, FREE + ONE} <= windows.values.keys() or line is None:
         return None
-    many, one = found.spread(FREE, VOLUNTARY), found.spread(FREE + ONE, VOLUNTARY)
+    many, one = windows.spread(FREE, VOLUNTARY), windows.spread(FREE + ONE, VOLUNTARY)
     assert many is not None
     assert one is not None
     blocks = min(many.count, one.count)
@@ -216,21 +216,21 @@ def headline(first: Crawls, every: Sequence[Crawls]) -> Headline | None:
 
 
 def table(crawls: Crawls) -> Table:
-    found = crawls.found.table(
+    windows = crawls.found.table(
         f"Context switches of a {crawls.what} page",
         f"Whole crawls at 100 slots. Without “one processor” a client has {all_of(crawls.trials)}.",
     )
-    return replace(found, notes=[f"Threads need {crawls.line.words}."] if crawls.line else ())
+    return replace(windows, notes=[f"Threads need {crawls.line.words}."] if crawls.line else ())
 
 
 def figure(crawls: Crawls, line: Law, head: Headline | None) -> Figure:
-    found = crawls.found
+    windows = crawls.found
     # On all processors the base is as on one.
     clouds = {label: cloud for label, cloud in crawls.windows.items() if label != BASE}
     middles = {
-        label: [LinePoint(found.median(label, VOLUNTARY), cost)]
+        label: [LinePoint(windows.median(label, VOLUNTARY), cost)]
         for label in clouds
-        if (cost := found.spread(label, COST))
+        if (cost := windows.spread(label, COST))
     }
     right = max(x for cloud in clouds.values() for x, _ in cloud)
     plot = Plot(
@@ -249,7 +249,7 @@ def figure(crawls: Crawls, line: Law, head: Headline | None) -> Figure:
         headline=head.text if head else None,
         subtitle=(
             f"Each dot is a window of 500 {crawls.what} pages of one crawl at 100 slots; marks: "
-            f"median of {of_blocks(found.blocks([COST]))}"
+            f"median of {of_blocks(windows.blocks([COST]))}"
         ),
         data=Lines([plot]),
         notes=(f"Dotted: {line.words}.",),

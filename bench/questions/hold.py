@@ -82,20 +82,20 @@ class HoldingServers(Columns):
     def trials(self, analysis: Analysis) -> list[TrialRecord]:
         return [t for name in self.workloads for t in largest(stats.served(analysis.records, name))]
 
-    def user_alone(self, found: Measured) -> bool:
+    def user_alone(self, measured: Measured) -> bool:
         """Whether not all of a server's memory was read."""
-        return any(OWN in row and PLAIN not in row for row in found.values.values())
+        return any(OWN in row and PLAIN not in row for row in measured.values.values())
 
-    def headline(self, analysis: Analysis, found: Measured) -> Headline | None:
-        if self.user_alone(found):
-            return of_models(found, OWN, f"{self.says}, in user memory,")
-        return super().headline(analysis, found)
+    def headline(self, analysis: Analysis, measured: Measured) -> Headline | None:
+        if self.user_alone(measured):
+            return of_models(measured, OWN, f"{self.says}, in user memory,")
+        return super().headline(analysis, measured)
 
-    def keys(self, found: Measured) -> Mapping[str, Sequence[str]]:
-        keys = (OWN, OWN_TLS) if self.user_alone(found) else (PLAIN, TLS)
-        return {axis: [k for k in keys if found.blocks([k])] for axis in self.panels}
+    def keys(self, measured: Measured) -> Mapping[str, Sequence[str]]:
+        keys = (OWN, OWN_TLS) if self.user_alone(measured) else (PLAIN, TLS)
+        return {axis: [k for k in keys if measured.blocks([k])] for axis in self.panels}
 
-    def facts(self, analysis: Analysis, found: Measured) -> Mapping[str, str]:
+    def facts(self, analysis: Analysis, measured: Measured) -> Mapping[str, str]:
         read = []
         for name, over in zip(self.workloads, ("", "over TLS "), strict=True):
             held = [t.memory for t in self.trials(analysis) if t.workload == name and t.memory]
@@ -103,14 +103,15 @@ class HoldingServers(Columns):
             read += [f"{over}at {' or '.join(map(count, counts))}"] if counts else []
         first, *others = read
         return {
-            "what": "User memory" if self.user_alone(found) else "User and kernel memory",
+            "what": "User memory" if self.user_alone(measured) else "User and kernel memory",
             "where": ", ".join([f"{first} connections", *others]),
-            "more": " The table has more servers." * (len({*found.values} - {BARE}) > MOST_DRAWN),
+            "more": " The table has more servers."
+            * (len({*measured.values} - {BARE}) > MOST_DRAWN),
         }
 
-    def drawn(self, analysis: Analysis, found: Measured) -> Measured:
-        every = [label for label in found.values if label != BARE]
-        return found.only(sorted(every, key=lambda label: label not in SERVING)[:MOST_DRAWN])
+    def drawn(self, analysis: Analysis, measured: Measured) -> Measured:
+        every = [label for label in measured.values if label != BARE]
+        return measured.only(sorted(every, key=lambda label: label not in SERVING)[:MOST_DRAWN])
 
     def answer(self, analysis: Analysis) -> Answer | None:
         answer = super().answer(analysis)

@@ -111,9 +111,9 @@ ComparedReleases = Mapping[str, Mapping[str, Comparison]]
 Finds = Callable[[str], Spread | None]
 
 
-def compared(analysis: Analysis, found: Releases) -> ComparedReleases:
+def compared(analysis: Analysis, releases: Releases) -> ComparedReleases:
     return {
-        key: {c.label: c for c in analysis.family(metric).of(found.pairs(metric))}
+        key: {c.label: c for c in analysis.family(metric).of(releases.pairs(metric))}
         for key, metric in METRICS.items()
     }
 
@@ -125,7 +125,7 @@ def measured(analysis: Analysis) -> Measured:
         _, scale = wording.FOR_ONE[metric.name]
         for (_, label), blocks in stats.block_values(trials, metric).items():
             values[label][key] = {block: value / scale for block, value in blocks.items()}
-    return Measured(MEASURES, {label: mine for label, mine in values.items() if mine})
+    return Measured(MEASURES, {label: by_label for label, by_label in values.items() if by_label})
 
 
 def answer(analysis: Analysis) -> Answer | None:
@@ -151,7 +151,9 @@ def answer(analysis: Analysis) -> Answer | None:
 
 
 def headline(previous: ComparedReleases) -> Headline | None:
-    shown = [(key, c) for key, mine in previous.items() for c in mine.values() if c.ratio.shown]
+    shown = [
+        (key, c) for key, by_label in previous.items() for c in by_label.values() if c.ratio.shown
+    ]
     if not shown:
         return None
     key, most = max(shown, key=lambda one: abs(math.log(one[1].ratio.value or 1.0)))
@@ -169,23 +171,23 @@ def headline(previous: ComparedReleases) -> Headline | None:
 
 def _steps(releases: Releases, previous: ComparedReleases) -> list[str]:
     sentences = []
-    for key, mine in previous.items():
+    for key, by_label in previous.items():
         for before, now in releases.steps:
             said = differences(
-                (c for c in mine.values() if Label.parse(c.label).interpreter == now), "less"
+                (c for c in by_label.values() if Label.parse(c.label).interpreter == now), "less"
             )
             what = capital(MEASURES[key].title)
             sentences += [f"**{what}, {before} → {now}**: {said}."] if said else []
     return sentences
 
 
-def table(found: Measured, releases: Releases, previous: ComparedReleases) -> Table:
+def table(measured: Measured, releases: Releases, previous: ComparedReleases) -> Table:
     rows: list[Row] = []
     for label in chain.from_iterable(on_each(releases.models, m) for m in releases.kinds.values()):
         parsed = Label.parse(label)
         row: list[str] = [parsed.name, parsed.interpreter]
         for key in METRICS:
-            spread = found.spread(label, key)
+            spread = measured.spread(label, key)
             row.append(cells.figure(spread.median) if spread else MISSING)
             one = previous[key].get(label)
             row.append(cells.ratio(one.ratio if one else None))
@@ -207,13 +209,13 @@ def table(found: Measured, releases: Releases, previous: ComparedReleases) -> Ta
 
 def figure(
     analysis: Analysis,
-    found: Measured,
+    measured: Measured,
     releases: Releases,
     previous: ComparedReleases,
     head: Headline | None,
 ) -> Figure:
     """Absolute figures above; below, what each step from one interpreter to the next changed."""
-    columns = [key for key in METRICS if found.blocks([key])]
+    columns = [key for key in METRICS if measured.blocks([key])]
     kinds = [(n, name) for n, names in enumerate(releases.kinds.values()) for name in names]
     # With a gap between kinds of build.
     places = {name: number + kind for number, (kind, name) in enumerate(kinds)}
@@ -225,7 +227,7 @@ def figure(
 
     def panel(title: str, y: Axis, of: Finds) -> Plot:
         lines = {model: line(model, of) for model in releases.models}
-        return Plot({model: mine for model, mine in lines.items() if mine}, x, y, title)
+        return Plot({model: by_label for model, by_label in lines.items() if by_label}, x, y, title)
 
     def step(label: str, key: str) -> Spread | None:
         compared = previous[key].get(label)
@@ -235,7 +237,7 @@ def figure(
     for key in columns:
         measure, ratio = MEASURES[key], Axis("ratio of a step" * (key == columns[0]), "ratios")
         values = Axis("", "values", measure.unit.ticks)
-        above.append(panel(measure.title, values, partial(found.spread, key=key)))
+        above.append(panel(measure.title, values, partial(measured.spread, key=key)))
         below.append(panel("", ratio, partial(step, key=key)))
     steps = any(plot.lines for plot in below)  # none between kinds of build
     trials = stats.trials_of(analysis.records, twins=False)
@@ -243,7 +245,9 @@ def figure(
         point_words(next(t for t in trials if t.workload in METRICS[key].workloads))
         for key in columns
     ]
-    spreads = (s for label in found.values for key in columns if (s := found.spread(label, key)))
+    spreads = (
+        s for label in measured.values for key in columns if (s := measured.spread(label, key))
+    )
     return Figure(
         name=NAME,
         title="What each CPython release changed",

@@ -151,14 +151,16 @@ def _fit(trials: Sequence[TrialRecord], at: int | None = None) -> MemoryFit | No
     return stats.fit_label(here[0].label, here) if here else None
 
 
-def charted(analysis: Analysis, found: MemoryByBackend) -> list[OverTls]:
+def charted(analysis: Analysis, backends: MemoryByBackend) -> list[OverTls]:
     """The main backends that were held over TLS at the largest number of connections.
 
     The table has every backend; :data:`SMALL` is here to show what a buffer makes of asyncio.
     """
-    top = max((row.highest for row in found.over_tls.values()), default=0)
+    top = max((row.highest for row in backends.over_tls.values()), default=0)
     wanted = {*analysis.main, SMALL} - {*MAPPED}
-    rows = [row for label, row in found.over_tls.items() if row.highest == top and label in wanted]
+    rows = [
+        row for label, row in backends.over_tls.items() if row.highest == top and label in wanted
+    ]
     return [row for row in rows if row.at == rows[0].at]
 
 
@@ -166,22 +168,22 @@ def charted(analysis: Analysis, found: MemoryByBackend) -> list[OverTls]:
 
 
 def answer(analysis: Analysis) -> Answer | None:
-    found = measured(analysis)
-    if not found.plain and not found.over_tls:
+    backends = measured(analysis)
+    if not backends.plain and not backends.over_tls:
         return None
-    plain, tls = [*found.plain.values()], [*found.over_tls.values()]
+    plain, tls = [*backends.plain.values()], [*backends.over_tls.values()]
     head = _headline("plain", plain, "An idle connection uses")
     over_tls = _headline("tls", [row.fit for row in tls], "Over TLS an idle connection uses")
     main = [fit for fit in plain if fit.label in analysis.main and fit.label not in MAPPED]
     fits = [fit for fit in main if fit.user is not None and fit.fitted]
-    rows = charted(analysis, found)
+    rows = charted(analysis, backends)
     figures = [
         _by_owner(fits, head) if fits else None,
         _up_to_10_000(analysis, fits, head),
         _over_plain(rows, over_tls) if rows else None,
     ]
     return Answer(
-        found,
+        backends,
         head,
         _prose(plain),
         tables=[
@@ -190,7 +192,7 @@ def answer(analysis: Analysis) -> Answer | None:
         ],
         figures=[figure for figure in figures if figure],
         compared=over_tls.pairs if over_tls else (),
-        details={TLS_MEMORY: (over_tls, _prose_over_tls(found.openssl))} if over_tls else {},
+        details={TLS_MEMORY: (over_tls, _prose_over_tls(backends.openssl))} if over_tls else {},
     )
 
 

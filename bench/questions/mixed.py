@@ -128,34 +128,34 @@ def _beside(work_ms: float, of: Callable[[TrialRecord, Work], float | None]) -> 
 
 
 def answer(analysis: Analysis) -> Answer | None:
-    trials, found = _trials(analysis), measured(analysis)
+    trials, waits = _trials(analysis), measured(analysis)
     if not trials:
         return None
     every = trials[0].work.every if trials[0].work else 0
     rates = {t.work.work_ms: stats.number_param(t, "rate") or 0.0 for t in trials if t.work}
     usual = USUAL_MS if USUAL_MS in rates else min(rates)
     mean, theory = key(MEAN, usual), key(THEORY, usual)
-    others = [label for label in found.values if label not in MODELS]
+    others = [label for label in waits.values if label not in MODELS]
     busy = rates[usual] * usual / 1000 / every  # a processor, by the work alone
     middle = f"Beside work ({100 * busy:.0f} % load) medians are"
-    head = of_models(found, key(HALF, usual), middle, others)
+    head = of_models(waits, key(HALF, usual), middle, others)
     predicted = [
-        f"{duration(found.median(label, theory))} for `{label}` "
-        f"(measured {duration(found.median(label, mean))})"
-        for label in found.with_(theory, found.values)
+        f"{duration(waits.median(label, theory))} for `{label}` "
+        f"(measured {duration(waits.median(label, mean))})"
+        for label in waits.with_(theory, waits.values)
     ]
     check = f"On the same schedules, theory gives a mean of {listing(predicted)}. "
-    means = {part: column for part, column in found.measures.items() if part.startswith(MEAN)}
+    means = {part: column for part, column in waits.measures.items() if part.startswith(MEAN)}
     offered = listing([f"{count(rates[w])} requests/s at {w:g} ms" for w in sorted(rates)])
     return Answer(
-        Measured(means, found.values),
+        Measured(means, waits.values),
         head,
         (check if predicted else "") + PROSE,
         tables=[table(by_work(trials, analysis.labels), sorted(rates))],
         warnings=_other_work(trials),
         figures=[
             bars(
-                found.only(sorted(found.values, key=_place)),
+                waits.only(sorted(waits.values, key=_place)),
                 head,
                 NAME,
                 "Response time beside pages that need work",
@@ -167,17 +167,17 @@ def answer(analysis: Analysis) -> Answer | None:
                 ("median", "90th percentile (in colour)"),
                 notes=[
                     "Processes had every processor, the others one. "
-                    * ("processes" in found.values)
+                    * ("processes" in waits.values)
                     + f"{offered}."
                 ],
             )
         ]
-        if found.values
+        if waits.values
         else (),
     )
 
 
-def table(found: Measured, amounts: Iterable[float]) -> Table:
+def table(measured: Measured, amounts: Iterable[float]) -> Table:
     return Table(
         "Mixed load: response times beside pages that need work, ms",
         [name("backend"), name("work"), *(Column(title) for title, _ in PARTS.values())],
@@ -185,10 +185,10 @@ def table(found: Measured, amounts: Iterable[float]) -> Table:
             [
                 label,
                 f"{duration(work_ms)} of work",
-                *(cells.spread(found.spread(label, key(part, work_ms))) for part in PARTS),
+                *(cells.spread(measured.spread(label, key(part, work_ms))) for part in PARTS),
             ]
             for work_ms in amounts
-            for label in found.with_(key(MEAN, work_ms), found.values)
+            for label in measured.with_(key(MEAN, work_ms), measured.values)
         ],
         about=ABOUT,
         grouped=True,

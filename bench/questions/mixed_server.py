@@ -33,10 +33,10 @@ class Beside(Columns):
         rate, work_ms = (stats.number_param(trial, name) or 0.0 for name in ("rate", "work_ms"))
         return {"load": f"{100 * rate * work_ms / 1000 / WORK_EVERY:.0f} %"}
 
-    def headline(self, analysis: Analysis, found: Measured) -> Headline | None:
+    def headline(self, analysis: Analysis, measured: Measured) -> Headline | None:
         """What one request in a hundred waits; one stall is a p99, so it needs blocks."""
-        enough = min(found.blocks([self.head]), default=0) >= stats.MIN_BLOCKS
-        return super().headline(analysis, found) if enough else None
+        enough = min(measured.blocks([self.head]), default=0) >= stats.MIN_BLOCKS
+        return super().headline(analysis, measured) if enough else None
 
     def warnings(self, analysis: Analysis) -> Sequence[str]:
         trials = self.trials(analysis)

@@ -128,15 +128,15 @@ def behind(data: ByRate, models: Sequence[str], rate: float) -> Headline | None:
     return Headline(sentence(text), "no interval" if only else ends)
 
 
-def in_the_tail(found: Measured, rate: float) -> Headline | None:
+def in_the_tail(measured: Measured, rate: float) -> Headline | None:
     """The p99 of those that keep up. One stall is a p99, so it needs blocks enough."""
     name = key("p99", rate)
-    if min(found.blocks([name]), default=0) < stats.MIN_BLOCKS:
+    if min(measured.blocks([name]), default=0) < stats.MIN_BLOCKS:
         return None
-    return of_models(found, name, f"At {count(rate)} requests/s the p99 is")
+    return of_models(measured, name, f"At {count(rate)} requests/s the p99 is")
 
 
-def table(data: ByRate, found: Measured) -> Table:
+def table(data: ByRate, measured: Measured) -> Table:
     return Table(
         "Open loop: response time from the intended start",
         [
@@ -150,7 +150,7 @@ def table(data: ByRate, found: Measured) -> Table:
             name("limiter"),
         ],
         [
-            _row(found, label, rate, rates[rate])
+            _row(measured, label, rate, rates[rate])
             for rate in sorted({rate for rates in data.values() for rate in rates})
             for label, rates in data.items()
             if rate in rates
@@ -158,9 +158,9 @@ def table(data: ByRate, found: Measured) -> Table:
     )
 
 
-def _row(found: Measured, label: str, rate: float, trials: Sequence[TrialRecord]) -> Row:
+def _row(measured: Measured, label: str, rate: float, trials: Sequence[TrialRecord]) -> Row:
     late = [trial.late_starts for trial in trials if trial.late_starts is not None]
-    response = [found.spread(label, key(part, rate)) for part in ("p50", "p99")]
+    response = [measured.spread(label, key(part, rate)) for part in ("p50", "p99")]
     return [
         label,
         cells.figure(stats.middle(trial.offered_per_s for trial in trials)),
@@ -177,12 +177,12 @@ def shown(analysis: Analysis, data: ByRate) -> list[str]:
     return [label for label in data if label in analysis.main] or list(data)
 
 
-def over_capacity(analysis: Analysis, data: ByRate, found: Measured) -> Figure | None:
+def over_capacity(analysis: Analysis, data: ByRate, measured: Measured) -> Figure | None:
     """Response times over the share of what each backend can do at most."""
     most = {x: rate for x in shown(analysis, data) if (rate := capacity(data[x]))}
 
     def line(label: str, part: str) -> Line:
-        spreads = ((rate, found.spread(label, key(part, rate))) for rate in data[label])
+        spreads = ((rate, measured.spread(label, key(part, rate))) for rate in data[label])
         return [LinePoint(rate / most[label], spread) for rate, spread in spreads if spread]
 
     p99 = {label: points for label in most if (points := line(label, "p99"))}
@@ -208,29 +208,29 @@ def over_capacity(analysis: Analysis, data: ByRate, found: Measured) -> Figure |
     )
 
 
-def spectrum(analysis: Analysis, data: ByRate, found: Measured) -> Figure | None:
+def spectrum(analysis: Analysis, data: ByRate, measured: Measured) -> Figure | None:
     """Every percentile at a rate that all carry: a median over blocks, and each block."""
     rate = shared_rate(data, shown(analysis, data))
     lines: dict[str, Line] = {}
     hairs: dict[str, list[Line]] = {}
     trials = [] if rate is None else [data[x][rate] for x in shown(analysis, data)]
-    for mine in trials:
-        times = [stats.merge_histograms([t.response_time.hdr]) for t in mine if t.response_time]
+    for own in trials:
+        times = [stats.merge_histograms([t.response_time.hdr]) for t in own if t.response_time]
         # From the median to where ten samples are left in each block.
         fewest = min(block.count for block in times)
         last = math.log10(fewest / stats.MIN_BEYOND)
         places = sorted({*np.linspace(nines(50), last, STEPS).tolist(), nines(99)})
         read = [[block.at_ms(100 * (1 - 10**-x)) for x in places] for block in times]
-        label = mine[0].label
+        label = own[0].label
         hairs[label] = [[_at(x, [ms]) for x, ms in zip(places, one, strict=True)] for one in read]
         lines[label] = [
             _at(x, some) for x, some in zip(places, zip(*read, strict=True), strict=True)
         ]
     if rate is None or len(lines) < 2:
         return None
-    head = in_the_tail(found, rate)
+    head = in_the_tail(measured, rate)
     at_99 = {x: next(p for p in line if p.x == nines(99)) for x, line in lines.items()}
-    blocks = [len(mine) for mine in hairs.values()]
+    blocks = [len(own) for own in hairs.values()]
     if max(blocks) == 1:
         hairs = {}
     plot = Plot(
@@ -251,7 +251,7 @@ def spectrum(analysis: Analysis, data: ByRate, found: Measured) -> Figure | None
         notes=(
             f"{'A hairline is one block. ' * bool(hairs)}Each line ends where fewer than "
             f"{stats.MIN_BEYOND} requests of a block lie beyond it; the mark is at p99.",
-            *listed([trial for mine in trials for trial in mine]),
+            *listed([trial for own in trials for trial in own]),
         ),
     )
 

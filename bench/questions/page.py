@@ -205,10 +205,10 @@ def measured(analysis: Analysis) -> Measured:
     return Measured(measures, values)
 
 
-def stack(found: Measured, label: str, point: str) -> Stack:
+def stack(measured: Measured, label: str, point: str) -> Stack:
     """The bar, which ends at what was measured; at its end the range of the rest."""
     total, sockets, shared, rest = (
-        found.spread(label, f"{part}-{point}") for part in (TOTAL, SOCKETS, SHARED, REST)
+        measured.spread(label, f"{part}-{point}") for part in (TOTAL, SOCKETS, SHARED, REST)
     )
     assert total is not None
     if rest is None:
@@ -239,8 +239,8 @@ def answer(analysis: Analysis) -> Answer | None:
     )
 
 
-def table(analysis: Analysis, found: Measured) -> Table:
-    made = found.table(
+def table(analysis: Analysis, measured: Measured) -> Table:
+    made = measured.table(
         "What a page is made of",
         "Processor time at 100 slots, in turns. Sockets: the control bare. Shared parts: callbacks "
         "less the control stripped, which is callbacks without them. The rest is the model; a "
@@ -254,28 +254,28 @@ def table(analysis: Analysis, found: Measured) -> Table:
     return replace(made, notes=notes)
 
 
-def breakdown(analysis: Analysis, found: Measured) -> Figure | None:
-    keys = {point: f"{TOTAL}-{point}" for point in SHOWN if f"{TOTAL}-{point}" in found.measures}
+def breakdown(analysis: Analysis, measured: Measured) -> Figure | None:
+    keys = {point: f"{TOTAL}-{point}" for point in SHOWN if f"{TOTAL}-{point}" in measured.measures}
     if not keys:
         return None
     bars = {
-        point: {x: stack(found, x, point) for x in analysis.labels if found.spread(x, key)}
+        point: {x: stack(measured, x, point) for x in analysis.labels if measured.spread(x, key)}
         for point, key in keys.items()
     }
     first = next(iter(bars))
     totals = {label: bar.total for label, bar in bars[first].items()}
     pairs, what = of_point(analysis, CPU_PER_1000, first), f"A {SHOWN[first][0]} page"
-    head = stated(pairs, totals, lambda found: costs(found, what))
+    head = stated(pairs, totals, lambda compared: costs(compared, what))
     return Figure(
         name=NAME,
         title="What a page’s processor time is made of",
         headline=head.text if head else None,
         subtitle="Processor time of the client per exchange at 100 slots, in turns; median of "
-        + of_blocks(found.blocks(keys.values())),
+        + of_blocks(measured.blocks(keys.values())),
         data=Bars(
             [
-                Panel(SHOWN[point][1], {label: [bar] for label, bar in mine.items()}, US)
-                for point, mine in bars.items()
+                Panel(SHOWN[point][1], {label: [bar] for label, bar in own.items()}, US)
+                for point, own in bars.items()
             ],
             parts=PARTS,
         ),
@@ -287,9 +287,9 @@ def breakdown(analysis: Analysis, found: Measured) -> Figure | None:
     )
 
 
-def costs(found: Comparison, what: str) -> str:
+def costs(compared: Comparison, what: str) -> str:
     """Both values, the larger first; milliseconds for 1000 pages are microseconds for one."""
-    more = upright(found)
+    more = upright(compared)
     label, base = (US.words(value) for value in more.medians)
     return (
         f"{what} costs {label} of processor time with {prose(more.label)} and {base} with "
@@ -301,8 +301,8 @@ def cpu(analysis: Analysis) -> Figure | None:
     point = analysis.reference_point("throughput", "real", "waiting")
     if point is None:
         return None
-    trials = {x: mine for x, mine in analysis.at_point(point).items() if x in analysis.main}
-    trials = {label: mine for label, mine in trials.items() if label not in MAPPED}
+    trials = {x: own for x, own in analysis.at_point(point).items() if x in analysis.main}
+    trials = {label: own for label, own in trials.items() if label not in MAPPED}
     # What is compared with those whose server slept: their base, drawn below them.
     slept = [
         trial
@@ -315,8 +315,8 @@ def cpu(analysis: Analysis) -> Figure | None:
     bars: dict[str, list[Stack]] = {}
     totals: dict[str, stats.Spread] = {}
     samples: dict[str, list[list[float]]] = {}
-    for label, mine in trials.items():
-        parts = [found for trial in mine if (found := stats.cpu_ms_per_1000(trial))]
+    for label, own in trials.items():
+        parts = [found for trial in own if (found := stats.cpu_ms_per_1000(trial))]
         if total := stats.spread(map(sum, parts)):
             user = stats.middle(part for part, _ in parts) or 0.0
             ends = (total.low, total.high) if total.count > 1 else None
@@ -330,7 +330,7 @@ def cpu(analysis: Analysis) -> Figure | None:
     head = stated(
         of_point(analysis, CPU_PER_1000, point),
         drawn,
-        lambda found: costs(found, "A crawled page"),
+        lambda compared: costs(compared, "A crawled page"),
     )
     why = silence(analysis, CPU_PER_1000, sample.workload, point)
     return Figure(

@@ -104,33 +104,33 @@ def paragraph(headline: Headline | None, prose: str) -> str:
     return f"**{headline.text}** ({headline.behind}). {prose}".strip() if headline else prose
 
 
-def numbers(found: Measured, *keys: str) -> list[Number]:
+def numbers(measured: Measured, *keys: str) -> list[Number]:
     """These measures of every label, to be combined over campaigns."""
     return [
         Number(f"{key}/{label}", f"{label}: {measure.what}", measure.unit.symbol, spread)
         for key in keys
-        for measure in [found.measures[key]]
-        for label in found.values
-        if (spread := found.spread(label, key))
+        for measure in [measured.measures[key]]
+        for label in measured.values
+        if (spread := measured.spread(label, key))
     ]
 
 
-def of_ratio(found: Comparison, what: str) -> list[Number]:
+def of_ratio(compared: Comparison, what: str) -> list[Number]:
     """The ratio of a comparison, to be combined over campaigns; none where it means nothing."""
-    spread = None if found.ratio.verdict == OTHER_WORK else found.ratio.spread
-    key, words = ratio_key(found), f"{found.label} ÷ {found.base}: {what}"
+    spread = None if compared.ratio.verdict == OTHER_WORK else compared.ratio.spread
+    key, words = ratio_key(compared), f"{compared.label} ÷ {compared.base}: {what}"
     return [Number(key, words, "×", spread)] if spread else []
 
 
-def ratio_key(found: Comparison) -> str:
-    return f"{found.metric.name}/{found.point}/{found.label}/{found.base}"
+def ratio_key(compared: Comparison) -> str:
+    return f"{compared.metric.name}/{compared.point}/{compared.label}/{compared.base}"
 
 
 RANGES: Final = "Ranges: lowest to highest block."
 
 
 def bars(
-    found: Measured,
+    measured: Measured,
     head: Headline | None,
     name: str,
     title: str,
@@ -146,33 +146,33 @@ def bars(
     ``pair`` says what the first of two bars is, which is faint, and what the other. The number of
     blocks that are drawn is added to the subtitle. Without any it has no panel: nobody draws it.
     """
-    blocks = found.blocks([key for mine in panels.values() for key in mine])
+    blocks = measured.blocks([key for keys in panels.values() for key in keys])
     return Figure(
         name=name,
         title=title,
         headline=head.text if head else None,
         subtitle=f"{subtitle}; median of {of_blocks(blocks)}",
         data=Bars(
-            [found.panel(axis, *mine, hollow=hollow) for axis, mine in panels.items() if blocks],
+            [measured.panel(axis, *keys, hollow=hollow) for axis, keys in panels.items() if blocks],
             *pair,
         ),
-        notes=(*notes, *[BY_LOAD] * bool(hollow), *found.notes),
+        notes=(*notes, *[BY_LOAD] * bool(hollow), *measured.notes),
     )
 
 
 def forest(
-    axis: str, labels: Iterable[str], found: Mapping[str, Ratio], floor: float | None = None
+    axis: str, labels: Iterable[str], ratios: Mapping[str, Ratio], floor: float | None = None
 ) -> Panel:
     """Marks of ratios with their intervals and blocks, over the noise floor if it is theirs."""
-    mine = {label: found.get(label) for label in labels}
+    shown = {label: ratios.get(label) for label in labels}
     return Panel(
         axis,
-        {label: [ratio.spread if ratio else None] for label, ratio in mine.items()},
+        {label: [ratio.spread if ratio else None] for label, ratio in shown.items()},
         TIMES,
         dots=True,
         around=floor or 0.0,
-        said={label: cells.beside(ratio) for label, ratio in mine.items() if ratio},
-        samples={label: [ratio.per_block] for label, ratio in mine.items() if ratio},
+        said={label: cells.beside(ratio) for label, ratio in shown.items() if ratio},
+        samples={label: [ratio.per_block] for label, ratio in shown.items() if ratio},
     )
 
 
@@ -205,7 +205,7 @@ class Compares(Protocol):
 
 
 def of_models(
-    found: Measured,
+    measured: Measured,
     key: str,
     costs: str,
     remedies: Sequence[str] = (),
@@ -217,12 +217,12 @@ def of_models(
     because the two were chosen among them. ``compared`` is for a quantity with A/A pairs, from its
     family. With fewer than five blocks the sentence says how few, and has no interval.
     """
-    if key not in found.measures:
+    if key not in measured.measures:
         return None
-    words = found.measures[key].unit.words
-    two = [*combinations(found.with_(key, (*MODELS, *remedies)), 2)]
+    words = measured.measures[key].unit.words
+    two = [*combinations(measured.with_(key, (*MODELS, *remedies)), 2)]
     if compared is None:
-        compared = found.compared(key, two)
+        compared = measured.compared(key, two)
     pairs = [c for c in map(upright, compared) if c.label in MODELS]
     pair = strongest_of(pairs or compared)
     if pair is None:
@@ -232,7 +232,7 @@ def of_models(
         most, least = map(words, values)
         return f"{costs} {most} with {prose(pair.label)} and {least} with {prose(pair.base)}"
 
-    every = numbers(found, key)
+    every = numbers(measured, key)
     quotes = [f"{key}/{pair.label}", f"{key}/{pair.base}"]
     blocks = plural(pair.ratio.blocks, "block")
     only = few(pair.ratio.blocks)
@@ -254,9 +254,9 @@ def of_models(
     return Headline(text, behind, numbers=every)
 
 
-def upright(found: Comparison) -> Comparison:
+def upright(compared: Comparison) -> Comparison:
     """The comparison with the larger side as its label."""
-    return found if found.medians[0] >= found.medians[1] else found.inverse
+    return compared if compared.medians[0] >= compared.medians[1] else compared.inverse
 
 
 def strongest_of(compared: Iterable[Comparison]) -> Comparison | None:
@@ -269,25 +269,25 @@ def every_two(point: str) -> list[Pair]:
     return [(point, base, label) for base, label in combinations(MODELS, 2)]
 
 
-def contrast(found: Comparison, verb: str, what: str, less: str = "less") -> Headline | None:
+def contrast(compared: Comparison, verb: str, what: str, less: str = "less") -> Headline | None:
     """``Threads need 2.4 times as much processor time per page as callbacks``.
 
     None where the difference is not significant.
     """
-    if not found.ratio.shown or found.ratio.low is None:
+    if not compared.ratio.shown or compared.ratio.low is None:
         return None
-    ratio = found.ratio
+    ratio = compared.ratio
 
     def say(values: Sequence[float]) -> str:
-        other = replace(found, ratio=replace(ratio, value=values[0]))
-        return sentence(f"{says(found.label, verb)} {difference(other, what, less)}")
+        other = replace(compared, ratio=replace(ratio, value=values[0]))
+        return sentence(f"{says(compared.label, verb)} {difference(other, what, less)}")
 
     return Headline(
         say([ratio.value or 1.0]),
-        basis(found),
-        [found],
-        of_ratio(found, what),
-        [ratio_key(found)],
+        basis(compared),
+        [compared],
+        of_ratio(compared, what),
+        [ratio_key(compared)],
         say,
     )
 

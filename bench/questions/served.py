@@ -34,17 +34,17 @@ class ServedColumns(Columns):
     def pairs(self, _: Records, metric: Metric) -> list[Pair]:
         return every_two(self.point) if metric is CPU_PER_REQUEST else []
 
-    def headline(self, analysis: Analysis, found: Measured) -> Headline | None:
-        says = self.says.format_map(self.facts(analysis, found))
+    def headline(self, analysis: Analysis, measured: Measured) -> Headline | None:
+        says = self.says.format_map(self.facts(analysis, measured))
         compared = analysis.family(CPU_PER_REQUEST).of(every_two(self.point))
-        return of_models(found, self.head, says, compared=compared)
+        return of_models(measured, self.head, says, compared=compared)
 
     def facts(self, analysis: Analysis, _: Measured) -> Mapping[str, str]:
         trials = stats.served(analysis.records, self.workloads[0])
         return dict(zip(("serving", "where"), summary.servers_placed(trials), strict=True))
 
-    def drawn(self, analysis: Analysis, found: Measured) -> Measured:
-        return found.only(label for label in found.values if label in analysis.labels)
+    def drawn(self, analysis: Analysis, measured: Measured) -> Measured:
+        return measured.only(label for label in measured.values if label in analysis.labels)
 
     def hollow(self, analysis: Analysis) -> Collection[str]:
         return stats.limited_by_load([t for t in self.trials(analysis) if t.point == self.point])

@@ -59,10 +59,10 @@ def between(values: list[float]) -> str:
     return " to ".join(dict.fromkeys(significant(end, 2) for end in (min(values), max(values))))
 
 
-def said(found: Measured, compared: Comparison) -> str:
+def said(measured: Measured, compared: Comparison) -> str:
     """``7.4 µs (15 %)``, and what is not shown."""
     verdict = "" if compared.ratio.shown else f", {compared.ratio.verdict}"
-    cost = found.median(compared.base, ADDED)
+    cost = measured.median(compared.base, ADDED)
     return f"{significant(cost, 2)} µs ({_percent(compared):.0f} %{verdict})"
 
 
@@ -78,7 +78,7 @@ class Priced(Columns):
         found = Measured(self.columns, values)
         return found.only(found.with_(ADDED, values))
 
-    def headline(self, analysis: Analysis, found: Measured) -> Headline:
+    def headline(self, analysis: Analysis, measured: Measured) -> Headline:
         priced = analysis.once(prices)
         shown = [backend for backend, price in priced.items() if price.ratio.shown]
         blocks = min(price.ratio.blocks for price in priced.values())
@@ -87,19 +87,19 @@ class Priced(Columns):
             return Headline(
                 f"A timeout for each exchange costs too little to see{few(blocks)}", behind
             )
-        costs = between([found.median(backend, ADDED) for backend in shown])
+        costs = between([measured.median(backend, ADDED) for backend in shown])
         shares = between([_percent(priced[backend]) for backend in shown])
         return Headline(
             f"A timeout for each exchange costs {costs} µs of processor time",
             f"{shares} % of a page; {behind}",
         )
 
-    def facts(self, analysis: Analysis, found: Measured) -> Mapping[str, str]:
+    def facts(self, analysis: Analysis, measured: Measured) -> Mapping[str, str]:
         priced = analysis.once(prices)
-        each = [f"`{WAYS[b]}` with `{b}` {said(found, priced[b])}" for b in found.values]
+        each = [f"`{WAYS[b]}` with `{b}` {said(measured, priced[b])}" for b in measured.values]
         return {
             "each": ", ".join(each),
-            "ways": "; ".join(f"{backend}: {WAYS[backend]}" for backend in found.values),
+            "ways": "; ".join(f"{backend}: {WAYS[backend]}" for backend in measured.values),
             "backends": ",".join(f"{b},{b}{SUFFIX}" for b in WAYS),
         }
 

@@ -31,9 +31,12 @@ def resumed(trial: TrialRecord) -> float | None:
 
 
 class Encrypted(Columns):
-    def facts(self, _: Analysis, found: Measured) -> Mapping[str, str]:
-        full = [found.median(label, HANDSHAKE) for label in found.with_(HANDSHAKE, found.values)]
-        names = [f"`{label}`" for label, row in found.values.items() if RESUMPTION in row]
+    def facts(self, _: Analysis, measured: Measured) -> Mapping[str, str]:
+        full = [
+            measured.median(label, HANDSHAKE)
+            for label in measured.with_(HANDSHAKE, measured.values)
+        ]
+        names = [f"`{label}`" for label, row in measured.values.items() if RESUMPTION in row]
         costs = f"{US.words(min(full))} to {US.words(max(full))}" if full else ""
         return {
             "full": f" A full handshake costs the client {costs}, most of it in OpenSSL."
@@ -42,8 +45,8 @@ class Encrypted(Columns):
             "resumed": f" Sessions are resumed by {listing(names)}." if names else "",
         }
 
-    def drawn(self, analysis: Analysis, found: Measured) -> Measured:
-        return found.only([x for x in found.values if x in analysis.main] or found.values)
+    def drawn(self, analysis: Analysis, measured: Measured) -> Measured:
+        return measured.only([x for x in measured.values if x in analysis.main] or measured.values)
 
 
 COLUMNS: Final = Encrypted(

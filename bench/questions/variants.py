@@ -92,15 +92,15 @@ def variants(analysis: Analysis) -> Variants | None:
         return None
     compared = analysis.family(CPU_PER_1000).of(pairs(records, CPU_PER_1000))
     measures = {**MEASURES, HELD: replace(MEASURES[HELD], what=f"{what} of an idle connection")}
-    found = Measured(measures, values)
-    shown = found.with_(HELD, values)
+    measured = Measured(measures, values)
+    shown = measured.with_(HELD, values)
     against = [(about[label].against or "", label) for label in shown]
-    kept = found.compared(HELD, [pair for pair in against if pair[0] in shown])
+    kept = measured.compared(HELD, [pair for pair in against if pair[0] in shown])
     ratios = {
         key: {c.label: c.ratio for c in comparisons}
         for key, comparisons in ((PAGE, compared), (HELD, kept))
     }
-    return Variants(about, found, point, what, most, ratios)
+    return Variants(about, measured, point, what, most, ratios)
 
 
 def _connections(held: Sequence[TrialRecord]) -> int | None:
@@ -119,14 +119,14 @@ def _connections(held: Sequence[TrialRecord]) -> int | None:
 
 def answer(analysis: Analysis) -> Answer | None:
     """No headline: with fifty crawls alive caches are cold, and ``page`` has the same ratios."""
-    found = variants(analysis)
-    if found is None:
+    spectrum = variants(analysis)
+    if spectrum is None:
         return None
-    figures = [_figure(analysis, found, key, *group) for key, group in GROUPS.items()]
+    figures = [_figure(analysis, spectrum, key, *group) for key, group in GROUPS.items()]
     return Answer(
-        found.measured,
+        spectrum.measured,
         prose=PROSE,
-        tables=[_table(analysis, found)],
+        tables=[_table(analysis, spectrum)],
         figures=[figure for figure in figures if figure],
     )
 
@@ -175,14 +175,15 @@ GROUPS: Final[dict[str, tuple[str, Callable[[Rung], bool]]]] = {
 
 
 def _figure(
-    analysis: Analysis, found: Variants, key: str, title: str, wanted: Callable[[Rung], bool]
+    analysis: Analysis, spectrum: Variants, key: str, title: str, wanted: Callable[[Rung], bool]
 ) -> Figure | None:
-    held = "" if found.connections is None else f", {count(found.connections)} held"
-    titles = {PAGE: "time per page", HELD: f"{found.memory_words}{held}"}
+    held = "" if spectrum.connections is None else f", {count(spectrum.connections)} held"
+    titles = {PAGE: "time per page", HELD: f"{spectrum.memory_words}{held}"}
     labels = [
         label
-        for label in found.measured.values
-        if wanted(found.about[label]) and any(label in mine for mine in found.ratios.values())
+        for label in spectrum.measured.values
+        if wanted(spectrum.about[label])
+        and any(label in ratios for ratios in spectrum.ratios.values())
     ]
     if len(labels) < 2:
         return None
@@ -195,27 +196,27 @@ def _figure(
         f"memory of a connection, with {stats.AT_LEVEL} intervals paired within blocks",
         data=Bars(
             [
-                forest(titles[key], labels, mine, floor if key == PAGE else None)
-                for key, mine in found.ratios.items()
-                if mine.keys() & {*labels}
+                forest(titles[key], labels, ratios, floor if key == PAGE else None)
+                for key, ratios in spectrum.ratios.items()
+                if ratios.keys() & {*labels}
             ]
         ),
-        notes=tuple(_notes(analysis, found, labels)),
+        notes=tuple(_notes(analysis, spectrum, labels)),
     )
 
 
-def _notes(analysis: Analysis, found: Variants, labels: Sequence[str]) -> Iterable[str]:
+def _notes(analysis: Analysis, spectrum: Variants, labels: Sequence[str]) -> Iterable[str]:
     bases: dict[str, list[str]] = defaultdict(list)
     for label in labels:
-        bases[found.about[label].against or ""].append(label)
+        bases[spectrum.about[label].against or ""].append(label)
     yield "Baselines: " + "; ".join(f"{base} for {listing(x)}" for base, x in bases.items()) + "."
     if floor := analysis.floor(CPU_PER_1000).log:
         unclaimed = f"Differences within the noise floor of {stats.floor_words(floor)}"
         yield f"{unclaimed} are not claimed. Memory has no A/A pair."
 
 
-def _table(analysis: Analysis, found: Variants) -> Table:
-    held = "" if found.connections is None else f" at {found.connections:,} connections"
+def _table(analysis: Analysis, spectrum: Variants) -> Table:
+    held = "" if spectrum.connections is None else f" at {spectrum.connections:,} connections"
     return Table(
         "Variants and their baselines",
         [
@@ -226,26 +227,30 @@ def _table(analysis: Analysis, found: Variants) -> Table:
             Column("KiB per connection"),
             Column(f"ratio [{stats.AT_LEVEL}]"),
         ],
-        [_row(found, label) for label in found.measured.values],
+        [_row(spectrum, label) for label in spectrum.measured.values],
         about=(
             "Each backend is compared with the one it names. Processor time is per crawled page, "
-            f"at {found.point}; {found.memory_words} is per connection{held}. HTTP stacks are not "
-            "concurrency models."
+            f"at {spectrum.point}; {spectrum.memory_words} is per connection{held}. HTTP stacks "
+            "are not concurrency models."
         ),
         notes=[
             *([analysis.places.words] if analysis.places else []),
-            *(f"Not run: {x}: {why}" for x, rung in found.about.items() if (why := rung.missing)),
+            *(
+                f"Not run: {x}: {why}"
+                for x, rung in spectrum.about.items()
+                if (why := rung.missing)
+            ),
         ],
     )
 
 
-def _row(found: Variants, label: str) -> Row:
-    page, held = (found.measured.spread(label, key) for key in (PAGE, HELD))
+def _row(spectrum: Variants, label: str) -> Row:
+    page, held = (spectrum.measured.spread(label, key) for key in (PAGE, HELD))
     return [
         label,
-        found.about[label].changes,
+        spectrum.about[label].changes,
         cells.figure(page.median if page else None),
-        cells.judged_ratio(found.ratios[PAGE].get(label)),
+        cells.judged_ratio(spectrum.ratios[PAGE].get(label)),
         cells.tenths(held.median) if held else MISSING,
-        cells.ratio(found.ratios[HELD].get(label)),
+        cells.ratio(spectrum.ratios[HELD].get(label)),
     ]

@@ -45,7 +45,9 @@ def answer(analysis: Analysis) -> Answer | None:
     lines = {workload: _lines(found) for workload, found in sizes.items()}
     if not any(lines.values()):
         return None
-    behind = [t for mine in sizes[BEHIND].values() for trials in mine.values() for t in trials]
+    behind = [
+        t for by_slots in sizes[BEHIND].values() for trials in by_slots.values() for t in trials
+    ]
     return Answer(
         _measured(sizes[BEHIND]),
         _headline(analysis, behind) if behind else None,
@@ -56,7 +58,7 @@ def answer(analysis: Analysis) -> Answer | None:
 
 
 def _measured(sizes: Mapping[str, Mapping[float, Sequence[TrialRecord]]]) -> Measured:
-    slots = sorted({slots for mine in sizes.values() for slots in mine})
+    slots = sorted({slots for by_slots in sizes.values() for slots in by_slots})
     measures = {
         f"slots-{n:g}": Measure(
             plural(int(n), "slot"), f"a crawl behind a delay, {plural(int(n), 'slot')}", RATE
@@ -66,9 +68,9 @@ def _measured(sizes: Mapping[str, Mapping[float, Sequence[TrialRecord]]]) -> Mea
     values = {
         label: {
             f"slots-{n:g}": {t.block: rate for t in trials if (rate := t.pages_per_s)}
-            for n, trials in mine.items()
+            for n, trials in by_slots.items()
         }
-        for label, mine in sizes.items()
+        for label, by_slots in sizes.items()
     }
     return Measured(measures, values)
 
@@ -99,8 +101,8 @@ def _lines(
     sizes: Mapping[str, Mapping[float, Sequence[TrialRecord]]],
 ) -> dict[str, list[LinePoint]]:
     lines: dict[str, list[LinePoint]] = {}
-    for label, mine in sizes.items():
-        for slots, trials in mine.items():
+    for label, by_slots in sizes.items():
+        for slots, trials in by_slots.items():
             if spread := stats.spread(t.pages_per_s for t in trials):
                 limited = stats.limiter_of(trials) == "server"
                 lines.setdefault(label, []).append(LinePoint(slots, spread, limited))
@@ -115,7 +117,7 @@ def _figure(analysis: Analysis, workload: str, lines: Mapping[str, Sequence[Line
     drawn = {x: p.y.median for x, line in lines.items() for p in line if p.x == slots}
     here = [c for c in analysis.compare(PAGES_PER_S) if c.point == trial.point]
     verb = "crawl" if workload == WITHOUT else "fetch"
-    head = stated(here, drawn, lambda found: _rates(found, verb, point_words(trial)))
+    head = stated(here, drawn, lambda compared: _rates(compared, verb, point_words(trial)))
     why = interval_of(head) if head else silence(analysis, PAGES_PER_S, workload)
     axis = Axis("slots (one connection and one request at a time each)", "counts")
     ends = sorted({point.x for line in lines.values() for point in line})
@@ -138,9 +140,9 @@ def _figure(analysis: Analysis, workload: str, lines: Mapping[str, Sequence[Line
     )
 
 
-def _rates(found: Comparison, verb: str, where: str) -> str:
+def _rates(compared: Comparison, verb: str, where: str) -> str:
     """Both values, the larger first."""
-    more = upright(found)
+    more = upright(compared)
     label, base = map(count, more.medians)
     said = says(more.label, verb)
     return f"At {where} {said} {label} pages/s and {prose(more.base)} {base} pages/s"

@@ -24,14 +24,14 @@ def tenths(value: float | None) -> str:
     return MISSING if value is None else f"{value:.1f}"
 
 
-def spread(found: Spread | None) -> str:
+def spread(values: Spread | None) -> str:
     """``11,000 [10,500–12,300]``: the median and the whole range."""
-    if found is None:
+    if values is None:
         return MISSING
-    median = figure(found.median)
-    if found.count == 1:
+    median = figure(values.median)
+    if values.count == 1:
         return f"{median} (one trial)"
-    return f"{median} [{figure(found.low)}–{figure(found.high)}]"
+    return f"{median} [{figure(values.low)}–{figure(values.high)}]"
 
 
 def kib(value: float | None) -> str:
@@ -48,60 +48,60 @@ def user_memory(fit: MemoryFit) -> str:
     return f"{text} [{'–'.join(map(kib, ends))}]" if ends else text
 
 
-def share(found: Spread | None) -> str:
-    return f"{100 * found.median:.0f} %" if found else MISSING
+def share(values: Spread | None) -> str:
+    return f"{100 * values.median:.0f} %" if values else MISSING
 
 
-def ratio(found: Ratio | None, *, base: bool = False) -> str:
+def ratio(result: Ratio | None, *, base: bool = False) -> str:
     """``1.53 [1.48–1.55]``, or as much of it as there is; the median block where it differs."""
-    if found is None or found.value is None:
+    if result is None or result.value is None:
         return "1 (base)" if base else MISSING
-    if found.low is None or found.high is None:
-        return f"{found.value:.2f}"
-    text = f"{found.value:.2f} [{found.low:.2f}–{found.high:.2f}]"
-    median = f"{found.median:.2f}" if found.skewed else text
+    if result.low is None or result.high is None:
+        return f"{result.value:.2f}"
+    text = f"{result.value:.2f} [{result.low:.2f}–{result.high:.2f}]"
+    median = f"{result.median:.2f}" if result.skewed else text
     return text if text.startswith(median) else f"{text}, median {median}"
 
 
-def beside(found: Ratio) -> str:
+def beside(result: Ratio) -> str:
     """What stands beside a mark: ``×1.53 [1.48–1.55]``, or its verdict in place of the interval."""
-    if not found.shown:
-        return f"×{found.value or 0:.2f}, {found.verdict}"
+    if not result.shown:
+        return f"×{result.value or 0:.2f}, {result.verdict}"
     # The median of a skewed one is in the table: beside a mark there is no room for it.
-    return f"×{ratio(found).partition(', median')[0]}"
+    return f"×{ratio(result).partition(', median')[0]}"
 
 
-def judged_ratio(found: Ratio | None) -> str:
+def judged_ratio(result: Ratio | None) -> str:
     """A ratio, followed by its verdict where no difference is shown."""
-    if found is None or found.shown:
-        return ratio(found)
-    return f"{ratio(found)}, {found.verdict} ({why(found)})"
+    if result is None or result.shown:
+        return ratio(result)
+    return f"{ratio(result)}, {result.verdict} ({why(result)})"
 
 
-def verdict(found: Ratio | None, limiter: Limiter | None = None) -> str | Cell:
+def verdict(result: Ratio | None, limiter: Limiter | None = None) -> str | Cell:
     """The verdict in words.
 
     A backend that was faster although the server held it back is "at least"
     that much faster.
     """
-    if found is None:
+    if result is None:
         return ""
-    at_least = limiter == "server" and found.shown and (found.value or 0.0) > 1
-    text = f"{found.verdict}, at least" if at_least else found.verdict
-    return Cell(text, VERDICT_TONES.get(found.verdict, "muted"))
+    at_least = limiter == "server" and result.shown and (result.value or 0.0) > 1
+    text = f"{result.verdict}, at least" if at_least else result.verdict
+    return Cell(text, VERDICT_TONES.get(result.verdict, "muted"))
 
 
-def why(found: Ratio | None) -> str:
+def why(result: Ratio | None) -> str:
     """Why no difference is shown, and how small one could have been; empty where one is shown."""
-    if found is None or found.shown:
+    if result is None or result.shown:
         return ""
-    if found.verdict != UNDECIDED or found.smallest is None:
-        return found.reason
-    return f"{found.reason}; below {100 * found.smallest:.1f} % nothing could have been seen"
+    if result.verdict != UNDECIDED or result.smallest is None:
+        return result.reason
+    return f"{result.reason}; below {100 * result.smallest:.1f} % nothing could have been seen"
 
 
-def limiter(found: Limiter | None) -> str:
+def limiter(stamp: Limiter | None) -> str:
     """What held the trials back; ○ marks the server, as hollow points do in charts."""
-    if found is None:
+    if stamp is None:
         return MISSING
-    return "server ○" if found == "server" else found
+    return "server ○" if stamp == "server" else stamp

@@ -51,7 +51,7 @@ def by_label(
         for key, value in values.items() if trial.label in rows else ():
             if (number := value(trial)) is not None:
                 rows[trial.label].setdefault(key, {})[trial.block] = number
-    return {label: mine for label, mine in rows.items() if mine}
+    return {label: row for label, row in rows.items() if row}
 
 
 def within(one: Blocks, other: Blocks, how: Callable[[float, float], float]) -> Blocks:
@@ -154,11 +154,11 @@ class Measured:
         """Bars of one measure, or of two, the first of them faint."""
         rows = {label: [self.spread(label, key) for key in keys] for label in self.values}
         samples = {
-            label: [[*mine.get(key, {}).values()] for key in keys]
-            for label, mine in self.values.items()
+            label: [[*row.get(key, {}).values()] for key in keys]
+            for label, row in self.values.items()
         }
         return Panel(axis, rows, self.measures[keys[0]].unit, hollow, samples=samples)
 
 
-def _cell(found: Spread | None, *, alone: bool) -> str:
-    return cells.figure(found.median) if found and alone else cells.spread(found)
+def _cell(values: Spread | None, *, alone: bool) -> str:
+    return cells.figure(values.median) if values and alone else cells.spread(values)

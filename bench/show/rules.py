@@ -57,15 +57,15 @@ def contradiction(title: str, data: FigureData, about: str = "") -> str | None:
     groups = [[*values] for values in _groups(data)]
     values = [value for group in groups for value in group]
     said = SETTING.sub("", title)
-    for found in VALUE.finditer(said):
-        half = _canonical(found) - _canonical(found, 0.5)  # of its last digit
-        plain = float(found[1].replace(",", ""))  # where the axis alone has the unit
-        if not any(_close(_canonical(found), v, half) or _close(plain, v) for v in values):
-            return f"no value of {found[0]}"
-    ratios = [float(found[1]) for found in TIMES.finditer(said)]
+    for match in VALUE.finditer(said):
+        half = _canonical(match) - _canonical(match, 0.5)  # of its last digit
+        plain = float(match[1].replace(",", ""))  # where the axis alone has the unit
+        if not any(_close(_canonical(match), v, half) or _close(plain, v) for v in values):
+            return f"no value of {match[0]}"
+    ratios = [float(match[1]) for match in TIMES.finditer(said)]
     ratios += [
-        1 + float(found[1]) / 100 * (1 if found[2] == "more" else -1)
-        for found in CHANGE.finditer(said)
+        1 + float(match[1]) / 100 * (1 if match[2] == "more" else -1)
+        for match in CHANGE.finditer(said)
     ]
     for ratio in ratios:
         pairs = (a / b for group in groups for a, b in permutations(group, 2) if b)
@@ -101,17 +101,17 @@ def _close(said: float, drawn: float, half: float = 0.0) -> bool:
     return near or f"{said:.2g}" == f"{drawn:.2g}"
 
 
-def _canonical(found: re.Match[str], less: float = 0.0) -> float:
+def _canonical(match: re.Match[str], less: float = 0.0) -> float:
     """In seconds, bytes or pages/s; ``less`` units of the last digit are taken off."""
-    digits = found[1].replace(",", "")
+    digits = match[1].replace(",", "")
     last = 10.0 ** -len(digits.partition(".")[2])
-    return (float(digits) - less * last) * UNITS[found[2]]
+    return (float(digits) - less * last) * UNITS[match[2]]
 
 
 def _read(words: str, value: float) -> float:
     """A value as it is written, in seconds or bytes where it has such a unit."""
-    found = VALUE.search(words)
-    return _canonical(found) if found else value
+    match = VALUE.search(words)
+    return _canonical(match) if match else value
 
 
 def _axes(data: FigureData) -> Iterator[str]:

@@ -53,11 +53,11 @@ def sentence(text: str) -> str:
     return capital(text) if text.startswith(starts) else text
 
 
-def difference(found: Comparison, what: str, less: str = "less") -> str:
+def difference(compared: Comparison, what: str, less: str = "less") -> str:
     """``35 % fewer pages than callbacks``, ``2.4 times as many pages as callbacks``."""
-    value = found.ratio.value or 1.0
-    least = "at least " if found.server_limited and value > 1 else ""
-    return f"{least}{against(value, less, what, prose(found.base))}"
+    value = compared.ratio.value or 1.0
+    least = "at least " if compared.server_limited and value > 1 else ""
+    return f"{least}{against(value, less, what, prose(compared.base))}"
 
 
 def differences(comparisons: Iterable[Comparison], less: str) -> str | None:
@@ -65,14 +65,16 @@ def differences(comparisons: Iterable[Comparison], less: str) -> str | None:
     shown: list[str] = []
     same: dict[float, list[str]] = {}
     others: list[str] = []
-    for found in sorted(comparisons, key=lambda c: c.ratio.value or 0.0):
-        if found.ratio.low is None or found.ratio.high is None:
+    for compared in sorted(comparisons, key=lambda c: c.ratio.value or 0.0):
+        if compared.ratio.low is None or compared.ratio.high is None:
             continue
-        name = f"`{Label.parse(found.label).name}`"
-        if found.ratio.shown:
-            shown.append(f"{name} {change(found.ratio.value or 0.0, less)} ({interval(found)})")
-        elif found.ratio.margin is not None:
-            same.setdefault(found.ratio.margin, []).append(name)
+        name = f"`{Label.parse(compared.label).name}`"
+        if compared.ratio.shown:
+            shown.append(
+                f"{name} {change(compared.ratio.value or 0.0, less)} ({interval(compared)})"
+            )
+        elif compared.ratio.margin is not None:
+            same.setdefault(compared.ratio.margin, []).append(name)
         else:
             others.append(name)
     parts = [", ".join(shown)] if shown else []
@@ -84,14 +86,14 @@ def differences(comparisons: Iterable[Comparison], less: str) -> str | None:
     return "; ".join(parts) or None
 
 
-def of_models(found: Iterable[Comparison]) -> list[Comparison]:
+def of_models(comparisons: Iterable[Comparison]) -> list[Comparison]:
     """The comparisons between the four models, or all where there are none."""
-    everything = list(found)
+    everything = list(comparisons)
     models = [c for c in everything if c.label in MODELS and c.base in MODELS]
     return models or everything
 
 
-def strongest(found: Iterable[Comparison]) -> Comparison | None:
+def strongest(comparisons: Iterable[Comparison]) -> Comparison | None:
     """The largest difference shown, by the near end of its interval.
 
     Comparisons that the server limited come last, as they only say "at least".
@@ -101,7 +103,7 @@ def strongest(found: Iterable[Comparison]) -> Comparison | None:
         low, high = c.ratio.low or 1.0, c.ratio.high or 1.0
         return not c.server_limited, max(low, 1 / high)
 
-    return max((c for c in found if c.ratio.shown), key=size, default=None)
+    return max((c for c in comparisons if c.ratio.shown), key=size, default=None)
 
 
 def leading(analysis: Analysis, metric: Metric, workload: str) -> Comparison | None:
@@ -111,20 +113,20 @@ def leading(analysis: Analysis, metric: Metric, workload: str) -> Comparison | N
     point where that shows none.
     """
     point = analysis.reference_point(workload)
-    found = of_models(c for c in analysis.compare(metric) if c.workload == workload)
-    return strongest(c for c in found if c.point == point) or strongest(found)
+    models = of_models(c for c in analysis.compare(metric) if c.workload == workload)
+    return strongest(c for c in models if c.point == point) or strongest(models)
 
 
 def silence(
     analysis: Analysis, metric: Metric, workload: str, point: str | None = None
 ) -> str | None:
     """Why the headline claims no difference; None where one is shown, or nothing compared."""
-    mine = of_models(
+    models = of_models(
         c for c in analysis.compare(metric) if c.workload == workload and point in (None, c.point)
     )
-    if not mine or any(c.ratio.shown for c in mine):
+    if not models or any(c.ratio.shown for c in models):
         return None
-    return f"No difference is claimed: {listing(sorted({c.ratio.reason for c in mine}))}."
+    return f"No difference is claimed: {listing(sorted({c.ratio.reason for c in models}))}."
 
 
 # --- captions and notes ----------------------------------------------------------------
@@ -141,8 +143,8 @@ def of_blocks(counts: Iterable[int], each: str = "") -> str:
     Where points differ, both ends: ``2 to 10 blocks (indicative below 5)``. ``each`` names
     what has so many blocks, where a chart has several points to a line.
     """
-    found = set(counts)
-    low, high = min(found, default=0), max(found, default=0)
+    distinct = set(counts)
+    low, high = min(distinct, default=0), max(distinct, default=0)
     words = f"one block{each}" if high == 1 else between(low, high, "block") + each
     if low >= stats.MIN_BLOCKS:
         return words

@@ -41,9 +41,9 @@ class PairedValues:
     def pair(self, point: str, base: str, label: str) -> tuple[Blocks, Blocks] | None:
         """What both have against a server in the same state; None if there is no such state."""
         for state in (True, False):
-            found = self._values.get(state, {})
-            if (point, base) in found and (point, label) in found:
-                return found[point, base], found[point, label]
+            blocks = self._values.get(state, {})
+            if (point, base) in blocks and (point, label) in blocks:
+                return blocks[point, base], blocks[point, label]
         return None
 
 
@@ -70,7 +70,7 @@ def compare_pairs(
     limited = server_limited(records) if metric is PAGES_PER_S else set()
     faults = {} if metric is USER_PER_CONNECTION else faults_of(records)
     unequal = equal_work(records).unequal
-    found: list[Comparison] = []
+    comparisons: list[Comparison] = []
     for point, base, label in pairs:
         both = values.pair(point, base, label)
         if both is None:
@@ -80,10 +80,10 @@ def compare_pairs(
         if why := apart(faults, point, base, label) or next(others, None):
             result = result.without_verdict(why)
         hollow = bool({(point, base), (point, label)} & limited)
-        found.append(
+        comparisons.append(
             Comparison(workload_of[point], point, metric, base, label, result, hollow, both)
         )
-    return corrected(found)
+    return corrected(comparisons)
 
 
 class Family:
@@ -101,11 +101,11 @@ class Family:
     def get(self, pair: Pair) -> Comparison | None:
         """The comparison of a pair, seen from its base; None where it was not measured."""
         point, base, label = pair
-        if found := self._found.get(pair):
-            return found
+        if comparison := self._found.get(pair):
+            return comparison
         swapped = self._found.get((point, label, base))
         return swapped.inverse if swapped else None
 
     def of(self, pairs: Iterable[Pair]) -> list[Comparison]:
         """The comparisons of these pairs, without those that were not measured."""
-        return [found for pair in pairs if (found := self.get(pair))]
+        return [comparison for pair in pairs if (comparison := self.get(pair))]

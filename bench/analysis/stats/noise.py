@@ -50,8 +50,8 @@ class NoiseFloor:
 
     def at(self, point: str, *labels: str) -> float | None:
         """The log ratio that a difference between these labels must exceed; None: no pair."""
-        mine = [self.own[point, one] for one in labels if (point, one) in self.own]
-        return max([*mine, *([] if self.log is None else [self.log])], default=None)
+        own = [self.own[point, one] for one in labels if (point, one) in self.own]
+        return max([*own, *([] if self.log is None else [self.log])], default=None)
 
 
 def aa_pairs(records: Records, metric: Metric) -> Pairs:
@@ -61,8 +61,8 @@ def aa_pairs(records: Records, metric: Metric) -> Pairs:
     found: dict[tuple[str, str], dict[int, float]] = {}
     twins = {(t.point, t.label, t.backend) for t in trials if t.label != t.backend}
     for point, label, backend in sorted(twins, key=lambda x: (natural_key(x[0]), x[1])):
-        mine, other = values.get((point, backend), {}), values.get((point, label), {})
-        logs = {b: math.log(other[b] / mine[b]) for b in sorted(mine.keys() & other.keys())}
+        own, other = values.get((point, backend), {}), values.get((point, label), {})
+        logs = {b: math.log(other[b] / own[b]) for b in sorted(own.keys() & other.keys())}
         if logs:
             found[point, backend] = logs
     return found

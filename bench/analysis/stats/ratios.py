@@ -257,16 +257,16 @@ def server_limited(records: Records) -> set[tuple[str, str]]:
     return {key for key, trials in groups.items() if limiter_of(trials) == "server"}
 
 
-def corrected(found: Sequence[Comparison]) -> list[Comparison]:
+def corrected(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """Withdraw the verdicts of one family that the Benjamini–Hochberg step does not keep."""
-    tested = [i for i, c in enumerate(found) if c.ratio.p is not None]
+    tested = [i for i, c in enumerate(comparisons) if c.ratio.p is not None]
     # Y. Benjamini and Y. Hochberg, J. R. Stat. Soc. B 57 (1995) 289. Preferred to Holm's step
     # because readers quote single differences: what matters is the share of false ones among
     # those shown. Valid under the positive dependence that a shared base brings.
-    adjusted = sps.false_discovery_control([found[i].ratio.p or 0.0 for i in tested])
-    result = [replace(c, family=len(tested)) for c in found]
+    adjusted = sps.false_discovery_control([comparisons[i].ratio.p or 0.0 for i in tested])
+    result = [replace(c, family=len(tested)) for c in comparisons]
     for i, p in zip(tested, adjusted, strict=True):
-        ratio = found[i].ratio
+        ratio = comparisons[i].ratio
         if p > FALSE_DISCOVERY_RATE and ratio.shown:
             result[i] = replace(result[i], ratio=withdrawn(ratio, len(tested)))
     return result

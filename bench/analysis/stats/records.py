@@ -143,8 +143,8 @@ def spread(values: Iterable[float | None]) -> Spread | None:
 
 def middle(values: Iterable[float | None]) -> float | None:
     """The median of the values that exist; None without any."""
-    found = spread(values)
-    return found.median if found else None
+    around = spread(values)
+    return around.median if around else None
 
 
 def requests_per_s(trial: TrialRecord) -> float | None:
@@ -160,11 +160,11 @@ def ceiling_for(records: Records, trial: TrialRecord) -> float | None:
     The same site comes first, then the nearest number of connections, then the
     same block. Equally good matches give their median.
     """
-    found = [c for c in records.ceilings if c.requests_per_s is not None]
-    if not found:
+    ceilings = [c for c in records.ceilings if c.requests_per_s is not None]
+    if not ceilings:
         return None
     site = trial.params.get("site")
-    same_site = [c for c in found if c.site == site] or found
+    same_site = [c for c in ceilings if c.site == site] or ceilings
     slots = number_param(trial, "slots") or 64.0
 
     def distance(c: CeilingRecord) -> float:

@@ -53,15 +53,15 @@ Place = tuple[str, str]
 
 def faults_of(records: Records) -> dict[Place, dict[int, Faults]]:
     """(point, label) -> block -> the page faults of its trial."""
-    found: dict[Place, dict[int, Faults]] = {}
+    by_place: dict[Place, dict[int, Faults]] = {}
     for trial in trials_of(records):
         if trial.page_faults is not None and trial.pages:
             slots = (number_param(trial, "slots") or 0.0) / trial.pages
             slots = 1.0 if trial.workload in OPENED_EACH else slots
             on_purpose = trial.mechanism.get("malloc") == ON_PURPOSE
             faults = Faults(trial.page_faults / trial.pages, slots, on_purpose)
-            found.setdefault((trial.point, trial.label), {})[trial.block] = faults
-    return found
+            by_place.setdefault((trial.point, trial.label), {})[trial.block] = faults
+    return by_place
 
 
 def apart(
@@ -71,8 +71,8 @@ def apart(
 
     A backend that takes more page faults on purpose can be compared with every other.
     """
-    mine, theirs = faults.get((point, base), {}), faults.get((point, label), {})
-    both = [(mine[block], theirs[block]) for block in sorted(mine.keys() & theirs.keys())]
+    own, theirs = faults.get((point, base), {}), faults.get((point, label), {})
+    both = [(own[block], theirs[block]) for block in sorted(own.keys() & theirs.keys())]
     differing = [sides for sides in both if sides[0].apart(sides[1])]
     if not differing:
         return None
@@ -124,8 +124,8 @@ def equal_work(records: Records) -> EqualWork:
             for label, trials in labels.items()
         }
         usual = float(np.median(list(opened.values())))
-        slots = max(number_param(t, "slots") or 0.0 for mine in labels.values() for t in mine)
-        pages = min(t.pages or 0 for mine in labels.values() for t in mine)
+        slots = max(number_param(t, "slots") or 0.0 for own in labels.values() for t in own)
+        pages = min(t.pages or 0 for own in labels.values() for t in own)
         sparse = pages < MANY_ROUNDS * slots or any(
             t.response_time for ts in labels.values() for t in ts
         )
