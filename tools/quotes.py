@@ -93,9 +93,10 @@ def over_campaigns(headline: Headline, question: str, environment: Environment) 
 def over(analyses: Sequence[Analysis]) -> dict[str, str]:
     """The findings of the published campaigns, of which these are some, oldest first.
 
-    A headline has the numbers of all campaigns in its text, and is left out where they do not bear
-    it out. Each campaign contrasts the backends that differ most in it. The sentence is about the
-    pair that most campaigns chose, so that it does not change its subject with the newest one.
+    A headline has the numbers of all campaigns in its text. It is left out where they do not bear
+    it out, or where it quotes none: then it is about one campaign alone. Each campaign contrasts
+    the backends that differ most in it. The sentence is about the pair that most campaigns chose,
+    so that it does not change its subject with the newest one.
     """
     candidates_of: dict[str, list[tuple[str, Headline | None, str]]] = defaultdict(list)
     for analysis in analyses:
@@ -105,12 +106,11 @@ def over(analyses: Sequence[Analysis]) -> dict[str, str]:
     environment = analyses[-1].campaign.environment
     paragraphs = {}
     for name, candidates in candidates_of.items():
-        # By the numbers in its text. Without any, it is the newest campaign's own.
+        # By the numbers in its text.
         subjects = [head.quotes if head else () for _, head, _ in candidates]
         usual = max(subjects, key=subjects.count)
-        question_name, head, prose = candidates[subjects.index(usual) if usual else -1]
-        quoted = over_campaigns(head, question_name, environment) if head else None
-        if quoted or not head:
+        question_name, head, prose = candidates[subjects.index(usual)]
+        if head and usual and (quoted := over_campaigns(head, question_name, environment)):
             paragraphs[name] = paragraph(quoted, prose)
     return paragraphs
 
