@@ -27,7 +27,7 @@ def test_what_one_campaign_found_is_not_in_bold() -> None:
     names = {
         text: re.findall(r"^- `([^`]+)`: ", text, flags=re.MULTILINE) for text in (first, second)
     }
-    assert names[first] == [*findings.named(recent)]
+    assert [*names[first], "trust"] == [*findings.named(recent)], "it quotes no number"
     assert {*names[first]}.isdisjoint(names[second])
     assert {*names[first], *names[second]} == {*findings.named(reference)}
     assert first.count("**") == 2 * len(names[first])
