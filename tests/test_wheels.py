@@ -63,3 +63,14 @@ def resolve(
 def test_the_main_job_needs_no_compiler(release: str, pip: list[str], tmp_path: Path) -> None:
     done = resolve(pip, release, f"{ROOT}[bench,variants]", tmp_path)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3 * TIMEOUT_S)
+def test_a_source_alone_is_refused_and_markers_are_those_of_the_release(
+    pip: list[str], tmp_path: Path
+) -> None:
+    """Otherwise the test above would pass whatever is required."""
+    requirement = "curio; python_version < '3.12'"
+    assert "curio" in resolve(pip, "3.11", requirement, tmp_path).stderr
+    assert resolve(pip, "3.12", requirement, tmp_path).returncode == 0

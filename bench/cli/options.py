@@ -26,6 +26,8 @@ MAX_SEED = 10**15 - 1
 MAX_BLOCKS = 10_000
 """More than any campaign needs: with so many, intervals are a hundred times narrower than with one,
 and two backends at one point already take eight hours."""
+MOST_SHOWN = 20
+"""Characters of a wrong number in its message."""
 
 N = TypeVar("N", int, float)
 
@@ -51,7 +53,8 @@ def number(kind: Callable[[str], N], least: float, most: float, words: str) -> C
         with suppress(ValueError):
             if text.isascii() and least <= (value := kind(text)) <= most:
                 return value
-        raise argparse.ArgumentTypeError(f"must be {words}, not {text!r}")
+        shown = text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
+        raise argparse.ArgumentTypeError(f"must be {words}, not {shown!r}")
 
     return read
 

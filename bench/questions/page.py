@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from operator import sub
-from statistics import fmean, median
+from statistics import fmean
 from typing import Final
 
 from bench.analysis import stats
@@ -212,19 +212,19 @@ def stack(measured: Measured, label: str, point: str) -> Stack:
     Its parts are those of the block of the median, or the mean of the middle two: medians of parts
     do not add up to the median of a page, and the difference would be drawn as the model's.
     """
-    row = measured.values[label]
-    totals, rest = row[f"{TOTAL}-{point}"], row.get(f"{REST}-{point}")
+    row, rest = measured.values[label], measured.spread(label, f"{REST}-{point}")
     if rest is None:
-        return Stack({NOT_SEPARABLE: median(totals.values())})
+        return Stack({NOT_SEPARABLE: measured.median(label, f"{TOTAL}-{point}")})
+    totals = row[f"{TOTAL}-{point}"]
     ordered = sorted(totals, key=totals.__getitem__)
     middle = ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1]
     own, common, left = (
         fmean(row.get(f"{part}-{point}", {}).get(block, 0.0) for block in middle)
         for part in (SOCKETS, SHARED, REST)
     )
-    ends = (own + common + min(rest.values()), own + common + max(rest.values()))
+    ends = (own + common + rest.low, own + common + rest.high)
     parts = dict(zip(PARTS, (own, common, left), strict=False))
-    return Stack(parts, ends if len(rest) > 1 else None)
+    return Stack(parts, ends if rest.count > 1 else None)
 
 
 def answer(analysis: Analysis) -> Answer | None:

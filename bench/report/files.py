@@ -18,6 +18,7 @@ CITATION = "citation.bib"
 PLAIN_WIDTH = 140
 """Columns of a table where there is no terminal to ask."""
 
+STARTS = {"svg": b"<?xml", "png": b"\x89PNG\r\n\x1a\n"}
 FAILED_SHARE = 0.01
 """A larger share of failed trials is a fault; a few that were recorded with a reason are not."""
 
@@ -57,7 +58,7 @@ def check(folder: Path, *, drawn: bool = True) -> Checked:
     if fault := unpublishable(campaign):
         (notes if drawn else faults).append(fault)
     if drawn:
-        faults += void + missing_files(folder)
+        faults += void + chart_faults(folder / CHARTS) + page_faults(folder)
     else:
         failed += void
     if len(failed) > FAILED_SHARE * len(records.trials):
@@ -98,8 +99,21 @@ def work_faults(records: Records) -> list[str]:
     ]
 
 
-def missing_files(folder: Path) -> list[str]:
-    """What was not drawn or written. PNG may be missing: a repository keeps what its pages show."""
-    drawn = [] if any((folder / CHARTS).glob("*.svg")) else ["no svg chart was drawn"]
-    names = (PAGE, SUMMARY, CITATION)
-    return drawn + [f"no {name}" for name in names if not (folder / name).is_file()]
+def chart_faults(folder: Path) -> list[str]:
+    """Missing charts, and files whose content does not match their name.
+
+    PNG files may be missing: a repository keeps what its pages show.
+    """
+    drawn = {file: kind for kind in STARTS for file in sorted(folder.glob(f"*.{kind}"))}
+    faults = [] if "svg" in drawn.values() else ["no svg chart was drawn"]
+    for file, kind in drawn.items():
+        with open(file, "rb") as opened:
+            if opened.read(len(STARTS[kind])) != STARTS[kind]:
+                faults.append(f"charts/{file.name} is not {kind}")
+    return faults
+
+
+def page_faults(folder: Path) -> list[str]:
+    """Which of page, summary and citation are missing."""
+    made = (folder / name for name in (PAGE, SUMMARY, CITATION))
+    return [f"no {file.name}" for file in made if not (file.is_file() and file.stat().st_size)]

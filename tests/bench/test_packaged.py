@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from bench.claims import verdict
+from bench.filesystem import FileError
 from bench.launch import ROOT
+from bench.report.charts import look
 from tests.programs import python
 
 READ = {
@@ -70,3 +73,17 @@ def test_a_damaged_file_is_named(copied: Path, tmp_path: Path, name: str) -> Non
     assert done.stderr == ""
     assert len(done.stdout.splitlines()) == 1 + len(damaged)
     assert all(line.startswith(f"{file}: ") for line in done.stdout.splitlines())
+
+
+def test_a_claim_that_is_cut_is_named(tmp_path: Path) -> None:
+    whole = (verdict.SENTENCES / "thread-50k.toml").read_text()
+    (tmp_path / "thread-50k.toml").write_text(whole[: len(whole) // 2])
+    with pytest.raises(FileError, match=r"thread-50k\.toml: damaged"):
+        verdict.load_all(tmp_path)
+
+
+def test_a_style_that_is_gone_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(look, "STYLE", tmp_path / "charts.mplstyle")
+    look._common.cache_clear()
+    with pytest.raises(FileError, match=r"charts\.mplstyle: No such file"):
+        look._common()

@@ -93,7 +93,7 @@ def question(tree: ast.Module) -> tuple[str, str, list[str]] | None:
         return None
     texts = [str(node.value) for node in ast.walk(tree) if isinstance(node, ast.Constant)]
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    only = [match[1] for constant in texts if (match := ONLY.search(constant))]
+    only = [match[1] for string in texts if (match := ONLY.search(string))]
     charts = []
     for call in calls:
         options = {option.arg: option.value for option in call.keywords}
@@ -102,7 +102,7 @@ def question(tree: ast.Module) -> tuple[str, str, list[str]] | None:
         elif ast.unparse(call.func) == "bars":
             charts.append(text(call.args[2]))
         elif call is named.get("COLUMNS") and isinstance(options["workloads"], ast.List):
-            workloads = [text(constant) for constant in options["workloads"].elts]
+            workloads = [text(element) for element in options["workloads"].elts]
             charts.append(text(options["figure"]) if "figure" in options else workloads[0])
-            only.append(",".join(constant for constant in workloads if constant in measured()))
+            only.append(",".join(workload for workload in workloads if workload in measured()))
     return text(named["ASKS"]), only[0] if only else "", list(dict.fromkeys(charts))

@@ -122,6 +122,26 @@ def test_list_shows_points_and_backends(
     )
 
 
+@pytest.fixture(scope="module")
+def campaigns(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Campaigns to compare: one, another that confirms it, and others that cannot."""
+    folder = tmp_path_factory.mktemp("campaigns")
+    how: dict[str, Any] = {"noise": 0.01, "drift": 0.0, "workloads": ["throughput"]}
+    one = campaign(blocks=6, **how)
+    slowed = {"pages_per_s": lambda t: t.pages_per_s and t.pages_per_s * 0.7}
+    slower = where(one, lambda t: t.label == "threads", **slowed)
+    made = {
+        "one": one,
+        "again": campaign(blocks=6, **how, seed=2),
+        "slower": slower,
+        "few": campaign(blocks=2, **how),
+        "broken": one[:-5],
+    }
+    for name in made:
+        save(folder / name, made[name])
+    return {name: str(folder / name) for name in made}
+
+
 def test_a_dry_run_prints_the_plan_and_measures_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -186,27 +206,50 @@ def test_ratios_may_be_to_another_backend(
     assert "--base nonesuch: not in campaign" in capsys.readouterr().err
 
 
-def test_compare_exits_1_when_something_got_slower(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("a", "b", "code", "said"),
+    [
+        ("one", "one", DONE, "Of 32 comparisons: 32 no difference shown"),
+        ("one", "few", DONE, "Of 32 comparisons: 32 too few blocks"),
+        ("one", "slower", FAILED, "worse"),
+        ("slower", "one", DONE, "better"),
+        ("one", "broken", FAILED, "is incomplete (it has no end record)"),
+        ("one", "again", None, "Differences to the base, A and B: "),
+    ],
+)
+def test_compare_exits_1_when_something_got_slower_or_is_missing(
+    a: str,
+    b: str,
+    code: int | None,
+    said: str,
+    campaigns: dict[str, str],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    made = campaign(blocks=6, noise=0.01, drift=0.0, samples=10, workloads=["throughput"])
-    slowed = {"pages_per_s": lambda trial: trial.pages_per_s * 0.7}
-    slower = where(made, lambda trial: trial.label == "threads", **slowed)
-    a, b = (str(save(tmp_path / name, lines)) for name, lines in (("a", made), ("b", slower)))
-    assert main(["compare", a, a]) == DONE
-    text = " ".join(capsys.readouterr().out.split())
-    assert "Of 32 comparisons: 32 no difference shown" in text
-    assert "Differences to the base, A and B: " in text
-    assert main(["compare", a, b, "--json"]) == FAILED
+    """A folder with counted costs beside its trials is a campaign, too."""
+    found = main(["compare", campaigns[a], campaigns[b]])
+    assert code in (None, found)
+    assert said in " ".join(capsys.readouterr().out.split())
+    assert main(["compare", campaigns[a], campaigns[b], "--json"]) == found
     rows = json.loads(capsys.readouterr().out)["rows"]
-    assert {row["label"] for row in rows if row["verdict"] == "worse"} == {"threads"}
+    if code is not None:
+        worse = {row["label"] for row in rows if row["verdict"] == "worse"}
+        assert worse == ({"threads"} if b == "slower" else set())
 
 
 def test_check_names_every_fault(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = save(tmp_path / "a", campaign(blocks=1, voids=1, ended=False))
+    (folder / "charts").mkdir()
+    (folder / "charts" / "one.png").write_text("no picture")
     assert main(["report", "--check", str(folder)]) == FAILED
     text = capsys.readouterr().out
-    for fault in ("no end record", "void", "no svg chart", "no summary.md", "no report.html"):
+    for fault in (
+        "no end record",
+        "void",
+        "no svg chart",
+        "one.png is not png",
+        "no summary.md",
+        "no report.html",
+    ):
         assert fault in text
 
 

@@ -47,16 +47,17 @@ slow = partial(pytest.param, marks=pytest.mark.slow)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
-@pytest.mark.parametrize("command", ["--help", slow("export")])
+@pytest.mark.parametrize("command", ["--help", slow("export"), slow("cite")])
 def test_a_full_disk_is_one_line(command: str, recorded: Path) -> None:
     done = bench(command, *([] if "-" in command else [str(recorded)]), shell="> /dev/full")
     assert done.returncode == 1
     assert done.stderr == "python -m bench: standard output: No space left on device\n"
 
 
+@pytest.mark.parametrize("shell", [slow(">&-"), "<&- >&- 2>&-"])
 @pytest.mark.parametrize("command", ["--help", slow("cite")])
-def test_closed_streams_are_no_error(command: str, recorded: Path) -> None:
-    done = bench(command, *([] if "-" in command else [str(recorded)]), shell="<&- >&- 2>&-")
+def test_closed_streams_are_no_error(command: str, shell: str, recorded: Path) -> None:
+    done = bench(command, *([] if "-" in command else [str(recorded)]), shell=shell)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
@@ -73,7 +74,9 @@ def test_a_locale_without_our_characters_is_no_error(recorded: Path) -> None:
     assert "\\xb1" in done.stdout
 
 
-@pytest.mark.parametrize("module", ["bench.cli", slow("matplotlib")])
+@pytest.mark.parametrize(
+    "module", ["bench.cli", slow("rich.segment"), slow("numpy"), slow("matplotlib")]
+)
 def test_ctrl_c_during_the_start_is_no_traceback(module: str, recorded: Path) -> None:
     process = subprocess.Popen(
         [
@@ -108,13 +111,24 @@ def test_a_number_has_ascii_digits(read: Callable[[str], float], text: str) -> N
 
 def test_numbers_are_read() -> None:
     assert [read("20") for read in READERS] == [20, 20.0, 1200.0, 20]
-    assert (options.blocks("10000"), options.positive("10000000")) == (10_000, 10_000_000)
     assert options.seconds("2e-1") == 0.2
     for wrong in ("0", "-1", "1e300"):
         with pytest.raises(Exception, match="must be a number of seconds above 0"):
             options.seconds(wrong)
         with pytest.raises(Exception, match="must be minutes above 0"):
             options.budget(wrong)
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "1e9", "1000000000", "9" * 5000, "²", "١", ""])
+@pytest.mark.parametrize("kind", [options.positive, options.blocks])
+def test_a_count_is_one_that_can_be_measured(kind: Callable[[str], int], text: str) -> None:
+    """--blocks 1000000000 planned until the memory was used up."""
+    with pytest.raises(
+        Exception, match=r"must be a whole number above 0, at most 10,000"
+    ) as caught:
+        kind(text)
+    assert len(str(caught.value)) < 120
+    assert (options.blocks("10000"), options.positive("10000000")) == (10_000, 10_000_000)
 
 
 @pytest.mark.parametrize("text", ["9" * 15, "-" + "9" * 15])

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -139,11 +140,21 @@ def test_collecting_measures_nothing(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.slow
-def test_a_bad_option_gets_one_line() -> None:
-    done = front_end("--backends", "nonesuch")
+slow = partial(pytest.param, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--profile", "huge"), "unknown profile 'huge': choose one of smoke, quick, headlines"),
+        slow(("--backends", "nonesuch"), "no backend named 'nonesuch'"),
+        slow(("--resume", "nowhere"), "nowhere: no campaign here"),
+    ],
+)
+def test_bad_options_get_one_line(arguments: tuple[str, ...], message: str) -> None:
+    done = front_end(*arguments)
     assert done.returncode != 0
-    assert "no backend named 'nonesuch'" in done.stderr + done.stdout
+    assert message in done.stderr + done.stdout
     assert "Traceback" not in done.stderr + done.stdout
 
 
