@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats as sps
 
 from bench.analysis import stats
 from bench.questions import trust
@@ -64,6 +65,17 @@ def test_interval_covers_the_truth(kind: str, blocks: int) -> None:
         covered += low <= truth <= high
     # Three standard errors of a proportion of 600 are 2.7 %.
     assert 0.92 <= covered / sets <= 0.995
+
+
+def test_interval_is_never_shorter_than_students() -> None:
+    rng = np.random.default_rng(3)
+    for blocks in (5, 7, 11):
+        for row in rng.normal(0.1, 0.05, (40, blocks)):
+            low, high = stats.log_interval([float(x) for x in row])
+            reach = float(sps.t.ppf(0.975, blocks - 1)) * row.std(ddof=1) / math.sqrt(blocks)
+            assert low <= row.mean() - reach + 1e-12
+            assert high >= row.mean() + reach - 1e-12
+            assert high - low < 2 * 1.35 * reach  # and not wildly longer
 
 
 def test_interval_of_equal_values_is_a_point_and_of_one_there_is_none() -> None:

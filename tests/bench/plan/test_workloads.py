@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from bench.conditions.held import RAMP_PER_S, TLS_RAMP_PER_S
 from bench.conditions.ways import ENCRYPTED, PLAIN
 from bench.plan import plan, profiles
 from bench.plan.budget import PAGES_PER_SLOT, sized
 from bench.plan.labels import Label
 from bench.plan.participants import MAIN_VARIANTS, Participants
+from bench.plan.plan import PlannedPoint
 from bench.plan.workloads import (
     PAGES_OF,
+    Point,
     c10k,
     churn,
     headers,
@@ -73,3 +77,23 @@ def test_connections_held_over_tls_are_opened_more_slowly_and_recorded() -> None
 def test_every_backend_that_a_table_names_exists() -> None:
     assert {*MODELS, *MAIN_VARIANTS} <= set(PAGES_OF)
     assert set(PAGES_OF) <= set(names())
+
+
+@pytest.mark.parametrize(
+    ("point", "modes"),
+    [
+        (churn(100, 1000, Participants(2, 2)), "plain churn"),
+        (tls_fetch(10, 1000, Participants(2, 2)), "plain tls"),
+        (tls_handshake(10, 1000, Participants(2, 2)), "churn handshake tickets"),
+    ],
+    ids=["churn", "tls-fetch", "tls-handshake"],
+)
+def test_a_block_holds_each_backend_in_each_mode(point: Point, modes: str) -> None:
+    entry = PlannedPoint(point, plan.labels_of(point, ["threads", "trio"]))
+    turns = plan.make([entry], seed=1).turns
+    for block in range(2):
+        labels = {str(turn.label) for turn in turns if turn.block == block}
+        both = ("threads", "trio")
+        assert labels == {f"{name}/{mode}" for name in both for mode in modes.split()}
+    assert point.params["modes"] == modes
+    assert point.params["ramp_per_s"] is None
