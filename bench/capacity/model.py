@@ -374,7 +374,7 @@ def _extra(analysis: Analysis, label: str) -> Extra:
     """What TLS and new connections add, as the report has it.
 
     What was not measured for a variant is what the backend that it changes has, see
-    :data:`bench.plan.workloads.PAGES_OF`.
+    :data:`bench.plan.participants.TLS_PAGES`.
     """
     opened, encrypted = analysis.once(churn.measured), analysis.once(tls_pages.measured)
     names = changed(analysis, label)

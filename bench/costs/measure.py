@@ -22,7 +22,7 @@ from bench.costs.accounts import Counted, Crawled
 from bench.launch import OWN_PYTHON
 from bench.machine.instruments import Counts, Instrument
 from bench.plan import backends, workloads
-from bench.plan.participants import MAIN_VARIANTS, Participants
+from bench.plan.participants import MAIN_VARIANTS, Participants, only
 from bench.plan.profiles import SERVING
 from bench.plan.workloads import SERVED, SITE_SEED, WARMUP_SITE, Point
 from bench.run import judge
@@ -102,7 +102,7 @@ class Crawler:
 
     def pair(self, workload: str, pages: int) -> Crawled:
         """What a crawl of so many pages took, and one of twice as many. Raises :class:`Lost`."""
-        make, slots, who = WORKLOADS[workload], self._lane.slots, Participants(1)
+        make, slots, who = WORKLOADS[workload], self._lane.slots, only(MODELS, 1)
         small, large = (self.count(make(slots, urls, who)) for urls in (pages, 2 * pages))
         # A control goes through its job several times.
         times = controls.REPEATS if self._backend in controls.CONTROLS else 1
