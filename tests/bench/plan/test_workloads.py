@@ -24,7 +24,7 @@ ONE = usually(MODELS, 1)
 
 
 def test_a_backend_without_https_takes_part_where_there_is_none() -> None:
-    backend = Backend("sockets", "async", 1, "", "", no_https="its calls take no ssl")
+    backend = Backend("sockets", "", "", "async", 1, no_https="its calls take no ssl")
     assert unable(backend, in_modes("churn", 100, 1000, ONE)) is None
     assert "its calls take no ssl" in (unable(backend, in_modes("tls-fetch", 10, 100, ONE)) or "")
 
