@@ -20,9 +20,8 @@ from bench.plan.labels import Label
 from bench.plan.plan import Plan, Turn, key
 from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
 from bench.run import block, ceiling
-from bench.run.crawling import start_server
 from bench.run.record import refused
-from bench.run.trial import Bench
+from bench.run.trial import Bench, start_server
 from bench.schema import EndRecord, TrialRecord
 from bench.sides.process import deferred
 from bench.sides.servers import Server, ServerError, Tls

@@ -41,9 +41,7 @@ from bench.plan.workloads import (
 )
 from bench.run import block as running
 from bench.run import judge
-from bench.run.crawling import Crawling
-from bench.run.serving import Serving
-from bench.run.trial import Bench, Trial
+from bench.run.trial import Bench, Crawling, Serving, Trial
 from bench.run.turns import TurnTaken
 from bench.schema import Shares, TrialRecord, TurnsRecord
 from bench.sides import working
