@@ -30,7 +30,6 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, USER_PER_CONNECTION
 from bench.claims import ledger, measure
-from bench.claims.experiments import stack_ripping
 from bench.claims.verdict import Evidence
 from bench.costs import accounts as counts
 from bench.costs import report as costs_report
@@ -48,7 +47,7 @@ from bench.show.measured import p99_response
 from bench.show.table import MISSING
 from bench.show.words import machine_words
 from crawlers.chapter import CRAWLS
-from tools import quotes, records, sidebyside, tracebacks
+from tools import quotes, records, sidebyside
 from tools.cards import document as cards_document
 from tools.cards import libraries
 
@@ -300,8 +299,14 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
         quoted(), quotes.Lock(analysed("without-the-lock"))
     ),
 }
-"""(document of docs/, name of a generated part) -> what makes it."""
+"""(document of docs/, name of a generated part) -> what makes it of records."""
 
+FROM_SOURCE: Final[dict[tuple[str, str], Callable[[], str]]] = {
+    ("reference/records", "fields"): records.tables,
+    ("side-by-side", "sections"): sidebyside.sections_table,
+    ("side-by-side", "metrics"): sidebyside.metrics_table,
+}
+"""The same of programs, whose numbers change with every line that is added."""
 
 DIGITS: Final = 6
 """Of each number that the package carries: more than any table shows."""
@@ -324,13 +329,10 @@ def documents() -> None:
     os.chdir(ROOT)
     for command in COMMANDS:
         bench(command.split())
-    for (doc, name), make in BLOCKS.items():
+    for (doc, name), make in {**BLOCKS, **FROM_SOURCE}.items():
         file = (ROOT / "docs" / f"{doc}.md").resolve()
         filled = text.with_block(filesystem.read_text(file), name, make().rstrip())
         filesystem.write_text(file, filled)
-    filesystem.write_text(records.PAGE, records.markdown())
-    filesystem.write_text(sidebyside.PAGE, sidebyside.markdown())
-    filesystem.write_text(tracebacks.PAGE, tracebacks.markdown(stack_ripping.rip_all()))
 
 
 FOLDERS: Final[dict[str, Callable[[Path], None]]] = {
