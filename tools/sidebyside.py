@@ -189,8 +189,10 @@ def waiting_lines(model: str) -> set[int]:
         node.lineno
         for node in ast.walk(ast.parse(source_of(model)))
         if isinstance(node, SUSPENSIONS)
-        or ((isinstance(node, ast.Call) and _calls(node, calls))
-        and not ast.unparse(node).startswith(own))
+        or (
+            (isinstance(node, ast.Call) and _calls(node, calls))
+            and not ast.unparse(node).startswith(own)
+        )
     }
 
 
