@@ -188,7 +188,7 @@ def leaky(job, recorder):
     kept.append(socket.socketpair())
     return crawl(job, recorder)
 
-BACKEND = Backend("leaky", "threads", 999, "leaks", "against threads: it leaks", leaky)
+BACKEND = Backend("leaky", "leaks", "against threads: it leaks", "threads", 999, leaky)
 """
 
 

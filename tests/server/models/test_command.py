@@ -269,10 +269,9 @@ def test_the_end_of_the_parent_does_not_cut_off_last_words(
 ) -> None:
     """hypercorn had ended, and the signal that followed its parent ended the process."""
     sent: list[int] = []
-    monkeypatch.setattr(os, "read", lambda *_: b"")
     monkeypatch.setattr(os, "kill", lambda _, number: sent.append(number))
     over = threading.Event()
     if ended:
         over.set()
-    stacks.follow_parent(over)
+    stacks.ask_to_stop(over)
     assert sent == ([] if ended else [signal.SIGTERM])
