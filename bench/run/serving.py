@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from typing import Final
 
 from bench.conditions.condition import Fields
-from bench.machine import memory
+from bench.machine.objects import PORT
 from bench.plan.workloads import SITE_SEED
 from bench.run.judge import BUSY
 from bench.run.trial import Trial
@@ -26,7 +26,7 @@ from bench.sides.servers import ModelServer, Served, Server
 class Serving(Trial):
     server: ModelServer
     progress: Progress
-    theirs = memory.PORT
+    theirs = PORT
     start_s = 60.0  # a load asks for every page of the site before it is ready
     settle_s = 0.5  # a server looks at its deadlines and goes back to sleep
     _served: Served | None = None
