@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 from crawlers.job import CrawlReport, Job
@@ -61,10 +61,10 @@ class Backend:
     """
 
     name: str
-    family: str
-    rung: int
     summary: str
     changes: str
+    family: str = ""
+    rung: int = -1
     crawl: CrawlFunction = field(default=_not_loaded, repr=False, compare=False)
     extra: str = ""
     differs: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
@@ -85,17 +85,4 @@ class Backend:
 
     def facts(self) -> dict[str, Fact]:
         """The description as JSON values; ``Backend(**facts)`` is equal to this one."""
-        return {
-            "name": self.name,
-            "family": self.family,
-            "rung": self.rung,
-            "summary": self.summary,
-            "changes": self.changes,
-            "extra": self.extra,
-            "alone": self.alone,
-            "no_https": self.no_https,
-            "most": self.most,
-            "several_threads": self.several_threads,
-            "module": self.module,
-            "missing": self.missing,
-        }
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.compare}

@@ -166,61 +166,29 @@ def make_parser() -> argparse.ArgumentParser:
     )
     crawl.add_argument("--any-host", action="store_true", help="crawl other machines too, politely")
     how = parser.add_argument_group("how")
-    how.add_argument(
-        "-c",
-        "--concurrency",
-        type=whole(1),
-        default=DEFAULTS.slots,
-        metavar="N",
-        help="number of slots: connections open at the same time (default %(default)s)",
+
+    def number(flags: str, field: str, kind: Callable[[str], float], unit: str, text: str) -> None:
+        usual = getattr(DEFAULTS, field)
+        how.add_argument(
+            *flags.split(), dest=field, type=kind, default=usual, metavar=unit, help=text
+        )
+
+    default = "(default %(default)s)"
+    at_once = f"number of slots: connections open at the same time {default}"
+    most = f"fetch at most N URLs (default {MAX_PAGES:,} with --any-host, otherwise no limit)"
+    deep = "follow links at most N pages deep; 0 fetches the start URLs only"
+    apart = (
+        "seconds between requests to one server on another machine, or the delay in its "
+        f"robots.txt if that is longer {default}"
     )
-    how.add_argument(
-        "--max-tries",
-        type=whole(1),
-        default=DEFAULTS.max_tries,
-        metavar="N",
-        help="tries per URL (default %(default)s)",
-    )
-    how.add_argument(
-        "--max-redirects",
-        type=whole(0),
-        default=DEFAULTS.max_redirects,
-        metavar="N",
-        help="redirects per URL (default %(default)s)",
-    )
-    how.add_argument(
-        "--max-pages",
-        type=whole(1),
-        metavar="N",
-        help=f"fetch at most N URLs (default {MAX_PAGES:,} with --any-host, otherwise no limit)",
-    )
-    how.add_argument(
-        "--max-depth",
-        type=whole(0),
-        metavar="N",
-        help="follow links at most N pages deep; 0 fetches the start URLs only",
-    )
-    how.add_argument(
-        "--timeout",
-        type=seconds(0.001),
-        default=DEFAULTS.timeout_s,
-        metavar="S",
-        help="seconds per exchange (default %(default)s)",
-    )
-    how.add_argument(
-        "--deadline",
-        type=seconds(0.001),
-        metavar="S",
-        help="stop the whole crawl after S seconds",
-    )
-    how.add_argument(
-        "--delay",
-        type=seconds(0.0),
-        default=DEFAULTS.delay_s,
-        metavar="S",
-        help="seconds between requests to one server on another machine, or the delay in "
-        "its robots.txt if that is longer (default %(default)s)",
-    )
+    number("-c --concurrency", "slots", whole(1), "N", at_once)
+    number("--max-tries", "max_tries", whole(1), "N", f"tries per URL {default}")
+    number("--max-redirects", "max_redirects", whole(0), "N", f"redirects per URL {default}")
+    number("--max-pages", "max_pages", whole(1), "N", most)
+    number("--max-depth", "max_depth", whole(0), "N", deep)
+    number("--timeout", "timeout_s", seconds(0.001), "S", f"seconds per exchange {default}")
+    number("--deadline", "deadline_s", seconds(0.001), "S", "stop the whole crawl after S seconds")
+    number("--delay", "delay_s", seconds(0.0), "S", apart)
     how.add_argument(
         "--connection",
         choices=("keep-alive", "close"),
@@ -260,23 +228,10 @@ def run(options: argparse.Namespace) -> int:
         )
         return USAGE
     backend = registry.load(options.backend)
-    job = Job(
-        urls=tuple(dict.fromkeys(normal_root(url) for url in options.urls)),
-        slots=options.concurrency,
-        timeout_s=options.timeout,
-        max_tries=options.max_tries,
-        max_redirects=options.max_redirects,
-        max_pages=options.max_pages,
-        max_depth=options.max_depth,
-        keep_alive=options.connection == "keep-alive",
-        exclude=options.exclude,
-        lenient=options.lenient,
-        deadline_s=options.deadline,
-        any_host=options.any_host,
-        delay_s=options.delay,
-        cafile=options.cafile,
-        insecure=options.insecure,
-    )
+    # The other options that are named as fields of a job are meant as they are.
+    chosen = {name: value for name, value in vars(options).items() if name in Job.__slots__}
+    chosen["urls"] = tuple(dict.fromkeys(map(normal_root, options.urls)))
+    job = Job(**chosen, keep_alive=options.connection == "keep-alive")
     if job.insecure:
         complain("--insecure: no certificate is checked; anybody on the way can change the pages")
     ensure_descriptors(job.slots)

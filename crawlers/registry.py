@@ -64,7 +64,7 @@ def about(name: str) -> Backend:
     except UnknownError:
         raise
     except BackendError as error:
-        return Backend(name, "", -1, str(error), "", missing=str(error))
+        return Backend(name, str(error), "", missing=str(error))
 
 
 def load(name: str) -> Backend:

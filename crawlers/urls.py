@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from ipaddress import IPv6Address
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -45,6 +46,7 @@ _MAYBE_DOTS: Final = re.compile(r"/(?:\.|%2[eE])")
 # ASCII that no host name may hold (the forbidden domain code points).
 _HOST_FORBIDDEN: Final = re.compile(r"[\x00-\x20\"#%/:<>?@\[\\\]^`{|}\x7f]")
 _HOST_NUMERIC: Final = re.compile(r"(?:[0-9]+|0[xX][0-9A-Fa-f]*)")
+_ZEROS: Final = re.compile(r"\b0(?::0\b)+")
 _HOST_LIMIT: Final = 1024  # mapping characters outside ASCII is slow; no name is this long
 
 
@@ -246,51 +248,18 @@ def _ipv4(parts: list[str]) -> str | None:
 
 def _ipv6(text: str) -> str | None:
     """An IPv6 address in brackets, shortened as the URL Standard says, or ``None``."""
-    head, gap, tail = text.partition("::")
-    if "::" in tail or tail.startswith(":") or len(text) > 45:
+    try:
+        address = IPv6Address(text)
+    except ValueError:
         return None
-    before = _ipv6_pieces(head, ends=not gap)
-    after = _ipv6_pieces(tail, ends=True)
-    if before is None or after is None:
+    if address.scope_id is not None:
         return None
-    missing = 8 - len(before) - len(after)
-    if missing < 1 if gap else missing:
-        return None
-    pieces = [*before, *[0] * missing, *after]
+    pieces = ":".join(f"{int(piece, 16):x}" for piece in address.exploded.split(":"))
     # The first of the longest runs of two or more zeros becomes "::".
-    best, length = 0, 1
-    for start in range(8):
-        run = 0
-        while start + run < 8 and pieces[start + run] == 0:
-            run += 1
-        if run > length:
-            best, length = start, run
-    hexes = [f"{piece:x}" for piece in pieces]
-    if length < 2:
-        return f"[{':'.join(hexes)}]"
-    return f"[{':'.join(hexes[:best])}::{':'.join(hexes[best + length :])}]"
-
-
-def _ipv6_pieces(text: str, *, ends: bool) -> list[int] | None:
-    """The 16-bit pieces of one side of ``::``; the last may be a dotted IPv4 address."""
-    if not text:
-        return []
-    pieces: list[int] = []
-    parts = text.split(":")
-    for place, part in enumerate(parts):
-        if "." in part and ends and place == len(parts) - 1:
-            numbers = part.split(".")
-            if len(numbers) != 4 or not all(
-                re.fullmatch("0|[1-9][0-9]{0,2}", n) and int(n) < 256 for n in numbers
-            ):
-                return None
-            a, b, c, d = map(int, numbers)
-            pieces += [a << 8 | b, c << 8 | d]
-        elif re.fullmatch("[0-9A-Fa-f]{1,4}", part):
-            pieces.append(int(part, 16))
-        else:
-            return None
-    return pieces
+    zeros = max(_ZEROS.finditer(pieces), key=lambda run: len(run[0]), default=None)
+    if zeros is None:
+        return f"[{pieces}]"
+    return f"[{pieces[: zeros.start()].rstrip(':')}::{pieces[zeros.end() :].lstrip(':')}]"
 
 
 def _path(path: str) -> str:

@@ -21,7 +21,7 @@ Imports point down this list:
 ``traps``                   ports of a fault site that no client may trust
 ``encrypted``               connections over TLS
 ``connection``              every other connection: the hot path
-``request``                 one request head
+``request``                 one request head, for this server and the models
 ``certificates``            who the server is, to clients that use TLS
 ``addresses``               ``HOST:PORT`` texts and the sockets bound to them
 ``ledger``                  the record of what was requested

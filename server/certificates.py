@@ -3,7 +3,7 @@
 The authority's private key never leaves this process, and both end with it. The
 authority's certificate is what a client needs, as ``--cafile``. Without a place
 of its own it lives in memory, under a name in ``/proc`` that ends with this
-process, however that ends. Other systems get a file in a private folder.
+process, however that ends.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ from __future__ import annotations
 import contextlib
 import datetime
 import os
-import shutil
 import ssl
 import tempfile
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 VERSIONS = {
     "any": (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.MAXIMUM_SUPPORTED),
@@ -55,10 +54,6 @@ class Facts:
     version: str
     tickets: bool
     cafile: str | None
-
-    def as_json(self) -> dict[str, Any]:
-        """The facts by name."""
-        return asdict(self)
 
 
 class Authority:
@@ -188,29 +183,12 @@ def published(certificate: bytes, place: str | None) -> Iterator[str]:
         with _written(certificate, Path(os.path.abspath(place))) as name:
             yield name
         return
-    with contextlib.ExitStack() as stack:
-        name = _in_memory(certificate, stack) or ""
-        if not name:
-            folder = tempfile.mkdtemp(prefix="c10k-tls-")
-            stack.callback(shutil.rmtree, folder, ignore_errors=True)
-            name = os.path.join(folder, "authority.pem")
-            Path(name).write_bytes(certificate)
-        yield name
-
-
-def _in_memory(certificate: bytes, stack: contextlib.ExitStack) -> str | None:
-    """The name of a file in memory; None where the system has no such thing."""
+    descriptor = os.memfd_create("c10k-tls-authority")
     try:
-        descriptor = os.memfd_create("c10k-tls-authority")
-    except (AttributeError, OSError):  # not Linux
-        return None
-    stack.callback(os.close, descriptor)
-    os.write(descriptor, certificate)
-    name = f"/proc/{os.getpid()}/fd/{descriptor}"
-    try:
-        return name if Path(name).read_bytes() == certificate else None
-    except OSError:
-        return None
+        os.write(descriptor, certificate)
+        yield f"/proc/{os.getpid()}/fd/{descriptor}"
+    finally:
+        os.close(descriptor)
 
 
 @contextlib.contextmanager

@@ -1,10 +1,10 @@
 """The hot path: request bytes in, pre-rendered answers out.
 
 Most requests of a client differ only in their first line; the rest (the *tail*)
-is the same every time. So httptools parses a tail once, and the server remembers
-the verdict. After that a request costs one ``partition``, one lookup of its
-tail, one of its target, and one write of an answer that was rendered at the
-start. Everything else (a request in pieces, several at once, a new tail, any
+is the same every time. So a tail is read once (:mod:`server.request`), and the
+server remembers the verdict. After that a request costs one ``partition``, one
+lookup of its tail, one of its target, and one write of an answer that was rendered
+at the start. Everything else (a request in pieces, several at once, a new tail, any
 error) takes the slow path, where the answers do not depend on how the bytes
 were split.
 
@@ -23,7 +23,7 @@ from typing import BinaryIO, cast
 from server.behaviour import Answer, Behaviour
 from server.delays import Delay
 from server.ledger import Ledger
-from server.request import Refusal, read_head
+from server.request import Refused, bad, read_head
 from server.sites.site import Resource, Site
 
 MAX_HEAD = 16 * 1024  # bytes of a request head; nginx and Apache take 8 KB per line
@@ -211,15 +211,15 @@ class Connection(asyncio.Protocol):
                 if place == len(data):
                     break
                 if not 65 <= data[place] <= 90 and data[place] != 13:
-                    raise Refusal(400, "Bad Request", "not an HTTP request")
+                    raise bad("not an HTTP request")
                 limit = place + MAX_HEAD
                 end = data.find(b"\r\n\r\n", place, limit)
                 stop = end + 4 if end >= 0 else min(len(data), limit)
                 if data.count(b"\n", place, stop) != data.count(b"\r\n", place, stop):
-                    raise Refusal(400, "Bad Request", "lines must end with CR LF")
+                    raise bad("lines end with CR LF")
                 if end < 0:
                     if len(data) >= limit:
-                        raise Refusal(
+                        raise Refused(
                             431,
                             "Request Header Fields Too Large",
                             f"a request head may have {MAX_HEAD} bytes",
@@ -229,8 +229,8 @@ class Connection(asyncio.Protocol):
                 head = data[place:stop] if place or stop < len(data) else data
                 place = stop
                 self._request(head, ready)
-        except Refusal as refusal:
-            self._refuse(refusal, ready)
+        except Refused as refused:
+            self._refuse(refused, ready)
             return
         self._send(ready)
         self._settle()
@@ -243,13 +243,19 @@ class Connection(asyncio.Protocol):
             ready.clear()
 
     def _request(self, head: bytes, ready: list[bytes]) -> None:
-        """Answer one request or queue its answer. Raises :class:`Refusal`."""
+        """Answer one request or queue its answer. Raises :class:`Refused`."""
         core = self.core
         line, _, tail = head.partition(b" HTTP/1.1\r\n")
         keep = core.tails.get(tail)
         plain = _PLAIN_LINE.fullmatch(line) if keep is not None else None
         if keep is None or plain is None:
-            head_only, target, keep = read_head(head)
+            request = read_head(head)
+            if request.method not in (b"GET", b"HEAD"):
+                allow = b"Allow: GET, HEAD\r\n"
+                raise Refused(405, "Method Not Allowed", "only GET and HEAD are served", allow)
+            if request.length:
+                raise bad("a GET or HEAD request takes no body here")
+            head_only, target, keep = request.method == b"HEAD", request.target, request.keep
             if tail and b"\r" not in line:  # of HTTP/1.1: a header can end like that, too
                 core.learn(tail, keep)
         else:
@@ -308,7 +314,7 @@ class Connection(asyncio.Protocol):
         if self.closing and not waiting:
             self.transport.close()
 
-    def _refuse(self, refusal: Refusal, ready: list[bytes]) -> None:
+    def _refuse(self, refused: Refused, ready: list[bytes]) -> None:
         """Send an error, after the answers before it, and hang up.
 
         The client may still be sending. Closing now would reset the connection,
@@ -321,7 +327,7 @@ class Connection(asyncio.Protocol):
             self._settle()  # these answers leave; the refusal does not
             return
         self._send(ready)
-        self.transport.write(refusal.payload)
+        self.transport.write(refused.payload)
         if self.transport.can_write_eof():
             self.transport.write_eof()
         self.core.loop.call_later(LINGER_S, self.transport.close)

@@ -135,7 +135,7 @@ class ControlPlane:
             behaviour.hold(hold)
         return {}
 
-    def _hold_state(self) -> dict[str, Any]:
+    def _held(self, _: Call) -> dict[str, Any]:
         behaviour = self._core.behaviour
         return {
             "armed": behaviour.armed,
@@ -144,22 +144,20 @@ class ControlPlane:
             "connections": len(self._core.ledger.connections),
         }
 
-    def _held(self, _: Call) -> dict[str, Any]:
-        return self._hold_state()
-
     def _hold(self, call: Call) -> dict[str, Any]:
         body = call.body("n")
         self._core.behaviour.hold(_whole(body, "n"))
-        return self._hold_state()
+        return self._held(call)
 
     def _release(self, call: Call) -> dict[str, Any]:
         body = call.body("per_s")
-        per_s = _rate(body, "per_s") if "per_s" in body else math.inf
+        per_s = _number(body, "per_s", SLOWEST, FASTEST) if "per_s" in body else math.inf
         return {"released": self._core.behaviour.release(per_s)}
 
     def _stall(self, call: Call) -> dict[str, Any]:
         body = call.body("at_s", "for_s")
-        self._core.behaviour.stall(_seconds(body, "at_s"), _seconds(body, "for_s"))
+        at_s, for_s = (_number(body, name, 0, 3600) for name in ("at_s", "for_s"))
+        self._core.behaviour.stall(at_s, for_s)
         return {}
 
     def _faults(self, call: Call) -> dict[str, Any]:
@@ -178,11 +176,8 @@ class ControlPlane:
             "wall_s": time.monotonic(),
         }
 
-    def _poll_state(self) -> dict[str, Any]:
-        return {"on": self._poller.on, "polling": self._poller.polling}
-
     def _polls(self, _: Call) -> dict[str, Any]:
-        return self._poll_state()
+        return {"on": self._poller.on, "polling": self._poller.polling}
 
     async def _poll(self, call: Call) -> dict[str, Any]:
         on = call.body("on").get("on")
@@ -192,17 +187,11 @@ class ControlPlane:
             await self._poller.start()
         else:
             self._poller.stop()
-        return self._poll_state()
+        return self._polls(call)
 
-    def _site(self, call: Call) -> dict[str, Any]:
+    def _site(self, call: Call) -> dict[str, object]:
         site = self._core.site
-        answer: dict[str, Any] = {
-            "site": site.spec,
-            "digest": site.digest,
-            "pages": site.pages,
-            "urls": site.urls,
-            "bytes": site.page_bytes,
-        }
+        answer = site.facts()
         if not _wants_summary(call):
             answer["expected"] = {
                 key: [status, f"{checksum:08x}"]
@@ -240,19 +229,8 @@ def _whole(body: dict[str, Any], name: str) -> int:
     return value
 
 
-def _rate(body: dict[str, Any], name: str) -> float:
+def _number(body: dict[str, Any], name: str, least: float, most: float) -> float:
     value = body.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-        raise ValueError(f"{name} must be a number above 0")
-    if not SLOWEST <= value <= FASTEST:
-        raise ValueError(f"{name} must be from {SLOWEST:g} to {FASTEST:g}")
-    return float(value)
-
-
-def _seconds(body: dict[str, Any], name: str) -> float:
-    value = body.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{name} must be a number of seconds")
-    if not 0 <= value <= 3600:
-        raise ValueError(f"{name} must be from 0 to 3600 seconds")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+        raise ValueError(f"{name} must be a number from {least:g} to {most:g}")
     return float(value)

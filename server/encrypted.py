@@ -18,7 +18,7 @@ import contextlib
 import ssl
 import time
 from collections.abc import Callable
-from typing import cast
+from typing import Any, cast
 
 from server.connection import Connection, Core
 
@@ -108,7 +108,7 @@ class Handshakes:
             connection.abort()
 
 
-class Encrypted(asyncio.Transport, asyncio.Protocol):
+class Encrypted(asyncio.Protocol):
     """One connection over TLS.
 
     ``raw`` is the transport that carries it. ``_object`` is OpenSSL's part, from
@@ -135,7 +135,7 @@ class Encrypted(asyncio.Transport, asyncio.Protocol):
         self.raw = cast("asyncio.Transport", transport)
         self._handshakes.expect(self)
         assert self._connection is not None
-        self._connection.connection_made(self)
+        self._connection.connection_made(cast(asyncio.Transport, self))
 
     def data_received(self, data: bytes) -> None:
         """See :class:`asyncio.Protocol`."""
@@ -201,39 +201,17 @@ class Encrypted(asyncio.Transport, asyncio.Protocol):
         self._finish()
         self.raw.write_eof()
 
-    def can_write_eof(self) -> bool:
-        """See :class:`asyncio.WriteTransport`."""
-        return self.raw.can_write_eof()
-
     def close(self) -> None:
         """See :class:`asyncio.BaseTransport`."""
         if not self.raw.is_closing():
             self._finish()
             self.raw.close()
 
-    def abort(self) -> None:
-        """See :class:`asyncio.WriteTransport`."""
-        self.raw.abort()
-
-    def is_closing(self) -> bool:
-        """See :class:`asyncio.BaseTransport`."""
-        return self.raw.is_closing()
-
-    def pause_reading(self) -> None:
-        """See :class:`asyncio.ReadTransport`."""
-        self.raw.pause_reading()
-
-    def resume_reading(self) -> None:
-        """See :class:`asyncio.ReadTransport`."""
-        self.raw.resume_reading()
-
-    def get_write_buffer_size(self) -> int:
-        """See :class:`asyncio.WriteTransport`."""
-        return self.raw.get_write_buffer_size()
-
-    def get_extra_info(self, name: str, default: object = None) -> object:
-        """See :class:`asyncio.BaseTransport`."""
-        return self.raw.get_extra_info(name, default)
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        """Everything else that a transport can do, the raw one does."""
+        if name == "raw":  # not connected yet
+            raise AttributeError(name)
+        return getattr(self.raw, name)
 
     # --- called by fault sites ---
 

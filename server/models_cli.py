@@ -154,18 +154,14 @@ def run(options: argparse.Namespace) -> None:
             "listening": name_of(listening),
             "model": server.name,
             "family": server.family,
-            "site": site.spec,
+            **site.facts(),
             "seed": options.seed,
-            "pages": site.pages,
-            "urls": site.urls,
-            "bytes": site.page_bytes,
-            "digest": site.digest,
             "limits": asdict(limits),
             "pid": os.getpid(),
             "python": platform.python_version(),
             "scheme": scheme,
             "versions": {library: version(library) for library in server.needs.split()},
-            "tls": tls and tls.facts.as_json(),
+            "tls": tls and asdict(tls.facts),
         }
 
         def ready() -> None:

@@ -8,8 +8,7 @@ import gc
 import json
 import os
 import socket
-import threading
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import Any
 
@@ -23,7 +22,7 @@ from server.encrypted import Encrypted, Handshakes
 from server.faulty import FaultyConnection
 from server.output import say
 from server.polling import Poller
-from server.signals import stop_signals
+from server.signals import stop_signals, when_the_parent_ends
 from server.sites.faults import Faults
 from server.sites.site import Site
 from server.traps import set_traps
@@ -77,7 +76,12 @@ async def serve(
     )
     server = await loop.create_server(accept, sock=listening, backlog=BACKLOG)
     if settings.exit_with_parent:
-        watch_parent(loop, stopped)
+
+        def stop() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended already
+                loop.call_soon_threadsafe(stopped.set)
+
+        when_the_parent_ends(stop)
     # The site lives as long as the server: leave it out of every collection. What
     # connections leave behind is rarely cyclic, so collect seldom.
     gc.collect()
@@ -109,17 +113,13 @@ def describe(
     ready = {
         "listening": listening,
         "control": control,
-        "site": site.spec,
+        **site.facts(),
         "seed": seed,
-        "pages": site.pages,
-        "urls": site.urls,
-        "digest": site.digest,
         "delay": str(core.behaviour.delay),
         "pid": os.getpid(),
         "server": f"uvloop {version('uvloop')}, httptools {version('httptools')}",
-        "bytes": site.page_bytes,
         "scheme": "http" if tls is None else "https",
-        "tls": None if tls is None else tls.as_json(),
+        "tls": None if tls is None else asdict(tls),
     }
     return ready | site.ports if isinstance(site, Faults) else ready
 
@@ -141,19 +141,3 @@ def for_people(ready: dict[str, Any]) -> str:
         f"{secured}  control plane: http://{ready['control']}/ledger?summary=1\n"
         "  press Ctrl-C to stop"
     )
-
-
-def watch_parent(loop: asyncio.AbstractEventLoop, stopped: asyncio.Event) -> None:
-    """Stop when standard input ends, which it does when the parent dies.
-
-    This takes a thread, because the loop cannot wait for every kind of file.
-    """
-
-    def wait() -> None:
-        with contextlib.suppress(OSError):
-            while os.read(0, 4096):
-                pass
-        with contextlib.suppress(RuntimeError):  # the loop has ended already
-            loop.call_soon_threadsafe(stopped.set)
-
-    threading.Thread(target=wait, daemon=True).start()

@@ -8,8 +8,10 @@ a site, it is interrupted. After that its event loop handles the signals.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import threading
 from collections.abc import Callable
 from types import FrameType
 from typing import NoReturn
@@ -27,6 +29,21 @@ def on_stop(handler: Callable[[int, FrameType | None], NoReturn] | signal.Handle
     """Handle the signals that stop the server from now on."""
     for number in stop_signals():
         signal.signal(number, handler)
+
+
+def when_the_parent_ends(act: Callable[[], object]) -> None:
+    """Call a function when standard input ends, which it does when the parent dies.
+
+    This takes a thread, because no loop can wait for every kind of file.
+    """
+
+    def wait() -> None:
+        with contextlib.suppress(OSError):
+            while os.read(0, 4096):
+                pass
+        act()
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def leave(number: int, frame: FrameType | None) -> NoReturn:

@@ -16,7 +16,7 @@ REPEATS = 4
 """How often a control goes through its job: it must not be done long before the backends."""
 
 CONTROLS = {
-    name: Backend(name, FAMILY, -1, summary, changes)
+    name: Backend(name, summary, changes, FAMILY)
     for name, summary, changes in (
         (
             "bare",

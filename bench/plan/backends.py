@@ -103,7 +103,6 @@ def as_server(name: str) -> Backend:
     return Backend(
         name=name,
         family=server.family,
-        rung=-1,
         summary=server.summary,
         changes=server.changes,
         extra=server.extra,
@@ -128,7 +127,7 @@ def describe(name: str) -> Backend:
     try:
         about = registry.about(name)
     except BackendError as error:
-        return Backend(name, "", -1, "", "", missing=str(error))
+        return Backend(name, "", "", missing=str(error))
     try:
         return registry.load(name)
     except BackendError as error:
@@ -154,7 +153,7 @@ def main(wanted: Sequence[str]) -> int:
             finally:
                 os._exit(code)
         if os.waitpid(child, 0)[1]:
-            dead = Backend(name, "", -1, "", "", missing=f"{name} cannot be imported")
+            dead = Backend(name, "", "", missing=f"{name} cannot be imported")
             print(json.dumps(dead.facts()))
     return 0
 

@@ -13,12 +13,13 @@ from bench.analysis.wording import against, change, interval, prose
 from bench.plan.labels import Label
 from bench.schema import Environment, TrialRecord
 from bench.text import capital, count, listing, plural
-from crawlers.registry import MODELS
-from crawlers.stacks import STACKS
+from crawlers.catalogue import MODELS, OURS
 
 # --- names -----------------------------------------------------------------------------
 
-WHOLE: Final = frozenset({*(backend.name for backend in STACKS), "httpx_tuned"})
+WHOLE: Final = frozenset(
+    {*(name for name, backend in OURS.items() if backend.family == "stack"), "httpx_tuned"}
+)
 """The names of whole HTTP stacks: they stand apart from models and variants in every chart.
 
 ``httpx_tuned`` is in records only.

@@ -13,7 +13,7 @@ the servers       the four models, then ``variants``
 ``sockets``       accepting, TLS and shutting down, for those with sockets
 ``loop``          the event loop, Future and Task, for callbacks and generators
 ``conversation``  what one client asks on one connection, and the answers
-``messages``      request heads, bodies, and answers that no site has
+``body``          the body of a request
 ``service``       site, limits, the tally, and the signals that stop a server
 ================  ============================================================
 """

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 from zlib import crc32
 
-from server.models.conversation import PART
-from server.models.messages import METHODS, sizes
+from server.models.conversation import METHODS, PART, sizes
 from server.models.service import Service
 from server.sites.site import Resource
 

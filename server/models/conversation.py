@@ -12,10 +12,13 @@ import socket
 from collections.abc import Iterator
 from typing import Final
 
-from server.models import messages
-from server.models.messages import Body, Refused, Request
+from server.models.body import Body
 from server.models.service import Counts, Service
+from server.request import CLOSE, EMPTY, Refused, Request, answer, check_lines, read_head
 from server.sites.site import Resource
+
+METHODS: Final = (b"GET", b"HEAD", b"POST")
+CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 PART: Final = 64 * 1024
 """Most bytes of a body that are sent at once; a deadline holds for each part."""
@@ -139,14 +142,14 @@ class Conversation:
                 if self._waits != waits and self._waits != HEAD:
                     self._wait(waits, now)
                 return None
-            request = messages.read_head(head)
+            request = read_head(head)
             if not request.length:
                 return self._answer(request, None)
             self._body = Body(request.length, self._service.limits.max_body)
             self._request = request
             self._wait(BODY, now)
             if request.expects and not self._buffer:
-                return messages.CONTINUE
+                return CONTINUE
         assert self._body is not None
         if self._waits == WRITE:  # of the 100
             self._wait(BODY, now)
@@ -160,12 +163,12 @@ class Conversation:
         """The next head, which ends with an empty line; ``b""`` if it is not complete."""
         data = self._buffer
         if data.startswith(b"\r\n"):  # RFC 9112, 2.2
-            data = messages.EMPTY.sub(b"", data, 1)
+            data = EMPTY.sub(b"", data, 1)
         most = self._service.limits.max_head
         end = data.find(b"\r\n\r\n", 0, most) + 4
         if end < 4:
             self._buffer = data
-            messages.check_lines(data[:most])
+            check_lines(data[:most])
             if len(data) >= most:
                 why = f"a head may have {most} bytes"
                 raise Refused(431, "Request Header Fields Too Large", why)
@@ -186,13 +189,13 @@ class Conversation:
         if method == b"GET" and keep and resource.file is None and resource.size <= PART:
             counts.checksum += resource.checksum
             return resource.payload  # almost all requests
-        fields = b"" if keep else messages.CLOSE
+        fields = b"" if keep else CLOSE
         if method == b"POST" and resource.status == 200:
             size, checksum = (body.size, body.checksum) if body else (0, 0)
-            return messages.answer(200, "OK", messages.sizes(size, checksum), fields)
-        if method not in messages.METHODS:
+            return answer(200, "OK", sizes(size, checksum), fields)
+        if method not in METHODS:
             allow = b"Allow: GET, HEAD, POST\r\n" + fields
-            return messages.answer(405, "Method Not Allowed", b"GET, HEAD or POST\n", allow)
+            return answer(405, "Method Not Allowed", b"GET, HEAD or POST\n", allow)
         if method != b"HEAD":
             counts.checksum += resource.checksum
         self._rest = parts_of(resource, fields, method == b"HEAD")
@@ -215,3 +218,8 @@ def parts_of(resource: Resource, fields: bytes, head_only: bool) -> Iterator[byt
         yield head + bytes(body[:first])
         for at in range(first, len(body), PART):
             yield body[at : at + PART]
+
+
+def sizes(size: int, checksum: int) -> bytes:
+    """What the answer to a POST says of its body."""
+    return b"%d bytes, CRC-32 %08x\n" % (size, checksum)

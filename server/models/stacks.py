@@ -18,18 +18,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
-from threading import Event, Thread
+from threading import Event
 from typing import Any, Final
 from wsgiref.types import WSGIApplication
 
 from server.models.apps import asgi, for_aiohttp, wsgi
 from server.models.service import BACKLOG, TICK_S, Service, Stop, Tally
+from server.signals import when_the_parent_ends
 
 
-def follow_parent(ended: Event) -> None:
-    """Ask this process to stop when standard input ends, unless its stack has ended before."""
-    while os.read(0, 4096):
-        pass
+def ask_to_stop(ended: Event) -> None:
+    """Ask this process to stop, unless its stack has ended before."""
     # A stack that has ended catches no signal any more: this one would cut its last words off.
     if not ended.is_set():
         os.kill(os.getpid(), signal.SIGTERM)
@@ -49,7 +48,7 @@ def lent(service: Service) -> Iterator[None]:
 
     service.ready = ready
     if service.exit_with_parent:
-        Thread(target=follow_parent, args=(ended,), daemon=True).start()
+        when_the_parent_ends(partial(ask_to_stop, ended))
     with suppress(KeyboardInterrupt, SystemExit):
         yield
     ended.set()

@@ -141,35 +141,26 @@ def read_pages(found: object) -> list[Page]:
     return [_read_page(item) for item in found]
 
 
-_TYPES: dict[str, tuple[type, ...]] = {
-    "path": (str,),
-    "kind": (str,),
-    "status": (int,),
-    "location": (str,),
-    "pause_s": (int, float),
-    "times": (int,),
-}
-_LISTS: dict[str, type] = {"links": str, "cuts": int}
+_USUAL = Page("")
 
 
 def _read_page(item: object) -> Page:
     if not isinstance(item, dict):
         raise ValueError("a page must be an object")
-    values: dict[str, Any] = {}
-    for name, value in item.items():
-        if name in _LISTS and isinstance(value, list):
-            right = all(isinstance(one, _LISTS[name]) for one in value)
-            value = tuple(value)
-        else:
-            right = isinstance(value, _TYPES.get(name, ()))
-        if not right:
+    values: dict[str, Any] = {
+        name: tuple(v) if isinstance(v, list) else v for name, v in item.items()
+    }
+    for name, value in values.items():
+        kind = type(getattr(_USUAL, name, None))
+        if not isinstance(value, (int, float) if kind is float else kind):
             raise ValueError(f"a page has no {name!r} like this: {value!r}")
-        values[name] = value
-    page = Page(**{"path": "", **values})
+    page = replace(_USUAL, **values)
+    if not all(isinstance(cut, int) for cut in page.cuts):
+        raise ValueError("cuts are whole numbers")
     try:
         "".join((page.location, *page.links)).encode()
-    except UnicodeEncodeError:
-        raise ValueError("a page has half a surrogate pair in its links or location") from None
+    except (TypeError, UnicodeEncodeError):
+        raise ValueError("links and location are texts, without half a surrogate pair") from None
     if not page.path.startswith("/") or not page.path.isascii():
         raise ValueError(f"a path begins with / and is ASCII, not {page.path!r}")
     if page.kind not in ALL:

@@ -6,8 +6,7 @@ import random
 from array import array
 from collections.abc import Iterator, Sequence
 
-from server.sites.site import HTML, Outcome, Resource, Site, hash_lines
-from server.sites.words import filler
+from server.sites.site import HTML, Outcome, Resource, Site, filler, hash_lines
 
 HEADS = 1000
 """So many pages have different heads: more lines than a client remembers."""

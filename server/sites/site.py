@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import random
 from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from itertools import islice
@@ -35,6 +36,24 @@ class SiteError(ValueError):
 def is_whole(text: str) -> bool:
     """Whether a part of a spec is a whole number of up to 18 digits."""
     return text.isascii() and text.isdigit() and len(text) <= 18
+
+
+WORDS = (  # noqa: SIM905 - as a list literal these would fill three screens
+    "the of a to and in that it was for on with as at by from this had not are but which or an "
+    "they one were all we when there can more if out so said what up its about into than them "
+    "only other time some could these two may first then do any like my now over such our even "
+    "most made after also did many off before must well back through years where much way down "
+    "should because long each just state people too good make world still see own work here "
+    "between both being under never day same another know while last might us great old year "
+    "water river stone light paper window letter morning winter engine signal harbour lantern"
+).split()
+
+
+def filler(rng: random.Random, size: int) -> bytes:
+    """Plain words, at least ``size`` bytes of them."""
+    words = [WORDS[int(rng.random() * len(WORDS))] for _ in range(1500)]
+    text = (" ".join(words) + ".\n").encode()
+    return text * (size // len(text) + 2)
 
 
 class Resource:
@@ -180,6 +199,16 @@ class Site:
         """Forget all hits."""
         for resource in self.routes.values():
             resource.hits = 0
+
+    def facts(self) -> dict[str, object]:
+        """What a ready line says of the site."""
+        return {
+            "site": self.spec,
+            "pages": self.pages,
+            "urls": self.urls,
+            "bytes": self.page_bytes,
+            "digest": self.digest,
+        }
 
     def close(self) -> None:
         """Let go of what the site holds open."""

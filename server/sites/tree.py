@@ -13,10 +13,10 @@ from server.sites.site import (
     Resource,
     Site,
     SiteError,
+    filler,
     not_found,
     redirect,
 )
-from server.sites.words import filler
 
 SECTIONS = ("garden", "harbour", "library", "market", "station")
 SHELVES = ("atlas", "birds", "clocks", "doors")

@@ -308,7 +308,7 @@ def _never(job: Job, recorder: object) -> CrawlReport:
     raise AssertionError
 
 
-MINE = registry.Backend("mine", "async", 99, "summary", "changes", _never)
+MINE = registry.Backend("mine", "summary", "changes", "async", 99, _never)
 
 
 def test_descriptor_limits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import stat
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -111,18 +109,6 @@ def test_a_name_in_memory_ends_with_a_killed_server() -> None:
         if not in_memory:
             pytest.skip("no files in memory here")
         assert not cafile.exists()
-
-
-def test_without_files_in_memory_there_is_a_private_folder(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.delattr(os, "memfd_create", raising=False)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with published(PEM, None) as name:
-        assert Path(name).read_bytes() == PEM
-        assert stat.S_IMODE(Path(name).parent.stat().st_mode) == 0o700
-        assert Path(name).parent.parent == tmp_path
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_nothing_of_others_is_replaced(tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ HUGE = "1" + "0" * 400
         ("/stall", f'{{"at_s": 0, "for_s": {HUGE}}}', "", {}),
         ("/stall", '{"at_s": NaN, "for_s": 1}', "", {}),
         *(
-            ("/release", f'{{"per_s": {per_s}}}', "a number above 0", {})
+            ("/release", f'{{"per_s": {per_s}}}', "a number from 0.001 to 1e+09", {})
             for per_s in ("0", "-1", '"fast"', "true")
         ),
         *(("/release", f'{{"per_s": {per_s}}}', "", {}) for per_s in (HUGE, "1e-320")),

@@ -107,7 +107,7 @@ def test_help_is_spelled_as_the_program_was_started(
 def test_list_shows_points_and_backends(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = [Backend("threads", "threads", 10, "one thread per slot", "")]
+    known = [Backend("threads", "one thread per slot", "", "threads", 10)]
     monkeypatch.setattr("bench.plan.backends.look_up", lambda names=None: known)
     assert main(["list", "--profile", "quick"]) == DONE
     assert "c10k-3000" in capsys.readouterr().out

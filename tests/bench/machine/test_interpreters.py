@@ -107,7 +107,7 @@ def test_what_one_interpreter_lacks_runs_on_none(monkeypatch: pytest.MonkeyPatch
 
     def on_one(python: Sequence[str], names: Sequence[str]) -> list[Backend]:
         return [
-            Backend(name, "f", 1, "", "", missing="no" if name in lacks[python[0]] else None)
+            Backend(name, "", "", "f", 1, missing="no" if name in lacks[python[0]] else None)
             for name in names
         ]
 

@@ -98,8 +98,8 @@ def test_the_command_measures_what_there_is_and_names_what_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = [
-        Backend("callbacks", "callbacks", 10, "", ""),
-        Backend(ABSENT, "", 0, "", "", missing="it has no wheel"),
+        Backend("callbacks", "", "", "callbacks", 10),
+        Backend(ABSENT, "", "", missing="it has no wheel"),
     ]
     monkeypatch.setattr("bench.plan.backends.look_up", lambda: known)
     monkeypatch.setattr(hops, "WAYS", {SUBMIT: "", "to_thread": "", "x": "no_such_library"})

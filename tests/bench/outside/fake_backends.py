@@ -69,7 +69,7 @@ def _talking(job: Job, recorder: Recorder) -> CrawlReport:
 
 
 def _fake(name: str, crawl: CrawlFunction) -> Backend:
-    return Backend(name, "fake", 99, "goes wrong", "everything", crawl)
+    return Backend(name, "goes wrong", "everything", "fake", 99, crawl)
 
 
 hang = _fake("hang", _hang)

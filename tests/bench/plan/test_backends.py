@@ -8,8 +8,8 @@ from bench.plan.backends import BackendsError, choose
 from crawlers.backend import Backend
 
 KNOWN = [
-    Backend("threads", "threads", 10, "", ""),
-    Backend("absent", "", -1, "", "", missing="install the extra"),
+    Backend("threads", "", "", "threads", 10),
+    Backend("absent", "", "", missing="install the extra"),
 ]
 
 

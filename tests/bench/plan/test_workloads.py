@@ -31,7 +31,7 @@ from crawlers.registry import MODELS, names
 
 
 def test_a_backend_without_https_takes_part_where_there_is_none() -> None:
-    backend = Backend("sockets", "async", 1, "", "", no_https="its calls take no ssl")
+    backend = Backend("sockets", "", "", "async", 1, no_https="its calls take no ssl")
     assert unable(backend, churn(100, 1000, Participants(1))) is None
     assert "its calls take no ssl" in (unable(backend, tls_fetch(10, 100, Participants(1))) or "")
 

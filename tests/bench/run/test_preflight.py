@@ -23,7 +23,7 @@ from crawlers.registry import MODELS
 from tests.bench import synthetic
 from tests.bench.sure import sure
 
-KNOWN = [Backend(name, "", 0, "", "") for name in (*MODELS, "uvloop", "trio", "aiohttp")]
+KNOWN = [Backend(name, "", "") for name in (*MODELS, "uvloop", "trio", "aiohttp")]
 END = EndRecord(ended="x", complete=True, reason=None, wall_s=1, trial_wall_s=1)
 QUICK = plan.select(profile("quick"), [backend.name for backend in KNOWN])
 
@@ -105,7 +105,7 @@ def test_connections_over_tls_are_refused_beforehand_with_both_numbers(
 
 
 def test_a_backend_without_https_is_refused_in_every_mode_with_its_reason() -> None:
-    known = {"threads": Backend("threads", "", 0, "", "", no_https="sockets alone")}
+    known = {"threads": Backend("threads", "", "", no_https="sockets alone")}
     point = workloads.tls_fetch(10, 100, Participants(1))
     todo = plan.make([PlannedPoint(point, plan.labels_of(point, ["threads"]))], seed=1)
     refused = preflight.refusals(todo, known, Path(), console())

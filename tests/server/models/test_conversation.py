@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.models.conversation import PART, Conversation
-from server.models.messages import Refused, read_head
 from server.models.service import Limits, Service
+from server.request import Refused, read_head
 from server.sites.directory import PRELOAD_EACH
 from server.sites.specs import make_site
 from tests.server.fixture_server import get
