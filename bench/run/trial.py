@@ -20,7 +20,8 @@ from bench.conditions.condition import Condition, Fields
 from bench.controls import FAMILY, REPEATS
 from bench.histograms import FloatArray
 from bench.launch import OWN_PYTHON
-from bench.machine import cpu, memory
+from bench.machine import cpu
+from bench.machine.objects import PORT
 from bench.plan.backends import of_role
 from bench.plan.participants import SPREADING
 from bench.plan.plan import Turn
@@ -401,7 +402,7 @@ def share_of(rate: float, most: float | None) -> float | None:
 class Serving(Trial):
     server: ModelServer
     progress: Progress
-    theirs = memory.PORT
+    theirs = PORT
     start_s = 60.0  # a load asks for every page of the site before it is ready
     settle_s = 0.5  # a server looks at its deadlines and goes back to sleep
     _served: Served | None = None

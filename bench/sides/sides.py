@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from bench.machine import memory
+from bench.machine.objects import WATCH
 from bench.schema import Latency, Ledger
 from bench.sides.process import Child, ProcessError, WorkerProcess, interruptible, threads
 from bench.sides.protocol import Command, Result, shared_times
@@ -35,7 +35,7 @@ class Sides(ABC):
     tested: Child
     other: Child
     server_polls: bool  # it never sleeps
-    theirs: Sequence[str] = memory.WATCH  # what the other end holds (memory.kernel_growth)
+    theirs: Sequence[str] = WATCH  # what the other end holds (memory.kernel_growth)
     settle_s = 0.1  # between "all are held" and the reading, so that everybody can sleep
     deadline = float("inf")  # on the monotonic clock
     command: Command | None = None

@@ -7,20 +7,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-LOADED: Final = {
-    ("img", "src"),
-    ("img", "srcset"),
-    ("script", "src"),
-    ("source", "src"),
-    ("source", "srcset"),
-    ("link", "href"),
-    ("iframe", "src"),
-    ("object", "data"),
-    ("video", "src"),
-}
-"""Tags and attributes that a browser loads without being asked to."""
-
-LINKS: Final = LOADED | {("a", "href"), ("area", "href"), ("form", "action")}
+LOADED: Final = {("link", "href"), ("object", "data")}
+"""Tags and attributes that a browser loads without being asked to, as it does any ``src``."""
 
 
 class Page(HTMLParser):
@@ -40,10 +28,11 @@ class Page(HTMLParser):
                 continue
             if name == "id" or (tag == "a" and name == "name"):
                 self.anchors.add(value)
-            if (tag, name) in LINKS:
+            loaded = name in ("src", "srcset") or (tag, name) in LOADED
+            if loaded or name in ("href", "action"):
                 several = [part.split()[0] for part in value.split(",") if part.strip()]
                 for address in several if name == "srcset" else [value]:
-                    self._link(address, loaded=(tag, name) in LOADED)
+                    self._link(address, loaded=loaded)
 
     def _link(self, address: str, *, loaded: bool) -> None:
         found = urlsplit(address)
