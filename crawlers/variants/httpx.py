@@ -47,7 +47,7 @@ class Network:
 
     async def connect_tcp(self, host: str, port: int, **settings: Any) -> object:  # noqa: ANN401
         """Connect to the first address that answers."""
-        *others, last = [str(each.sockaddr[0]) for each in self.frontier.addresses_of(host, port)]
+        *others, last = [str(known.sockaddr[0]) for known in self.frontier.addresses_of(host, port)]
         for address in others:
             with suppress(Exception):
                 return await self.usual.connect_tcp(address, port, **settings)

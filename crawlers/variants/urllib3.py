@@ -67,7 +67,7 @@ class Connection(HTTPConnection):
     def _new_conn(self) -> socket.socket:
         """Connect to the first address that answers, of those that the frontier has checked."""
         named = self._dns_host
-        *others, last = [str(each.sockaddr[0]) for each in here.item.origin.addresses]
+        *others, last = [str(known.sockaddr[0]) for known in here.item.origin.addresses]
         try:
             for self._dns_host in others:
                 with suppress(NewConnectionError, ConnectTimeoutError):
