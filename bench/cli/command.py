@@ -189,14 +189,14 @@ def with_program(text: str) -> str:
 
 
 def overview() -> argparse.ArgumentParser:
-    made = Parser(
+    parser = Parser(
         prog=launch.program(),
         description=OVERVIEW.format(program=launch.program()),
         epilog=EXITS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add_commands(made, commands, dest="command", metavar="COMMAND", title="commands")
-    return made
+    add_commands(parser, commands, dest="command", metavar="COMMAND", title="commands")
+    return parser
 
 
 def add_commands(
@@ -209,14 +209,14 @@ def add_commands(
     )
     for name in names(package):
         text = description(name, package)
-        made = known.add_parser(
+        below = known.add_parser(
             name,
             help=summary(text),
             description=text,
             epilog=EXITS,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        made.module = f"{package.__name__}.{name}"
+        below.module = f"{package.__name__}.{name}"
 
 
 def check_address_space() -> None:
