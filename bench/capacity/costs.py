@@ -247,7 +247,7 @@ def _added(analysis: Analysis, label: str) -> Iterator[tuple[str, Added]]:
     """What TLS and new connections add, as the report has it.
 
     What was not measured for a variant is what the backend that it changes has, see
-    :data:`bench.plan.workloads.PAGES_OF`.
+    :data:`bench.plan.participants.TLS_PAGES`.
     """
     for what, (measured, key) in ADDED.items():
         for name in changed(analysis, label):

@@ -27,7 +27,7 @@ from bench.machine.memory import Snapshot, added
 from bench.plan import workloads
 from bench.run.judge import void_reason
 from bench.schema import MemoryParts
-from bench.sides.process import ProcessError, WorkerError, WorkerProcess
+from bench.sides.process import ProcessError, WorkerProcess
 from bench.sides.protocol import Command, Result, Schedule
 from bench.sides.servers import Server, ServerError, authorities
 from bench.study.record import StudyError
@@ -70,7 +70,7 @@ class Host:
         """Call a method. Raises :class:`FleetFault` for what goes wrong with a process."""
         try:
             return getattr(self, method)(*arguments)
-        except (WorkerError, ServerError, ProcessError, OSError, psutil.Error) as error:
+        except (ServerError, ProcessError, OSError, psutil.Error) as error:
             # OSError includes TimeoutError: a worker that was not ready in time.
             raise FleetFault(str(error)) from None
 

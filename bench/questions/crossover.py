@@ -21,7 +21,7 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Comparison
-from bench.plan.workloads import SWITCHING
+from bench.plan.participants import SWITCHING
 from bench.questions.question import Answer, Headline
 from bench.schema import TrialRecord
 from bench.show.figures import Axis, Figure, Line, Lines, Plot, line

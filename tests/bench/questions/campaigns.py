@@ -18,8 +18,7 @@ from bench.analysis.loops import SlotSchedule, responses
 from bench.arrivals import WORK_EVERY
 from bench.conditions.ways import ENCRYPTED, HANDSHAKE, NEW, PLAIN, TICKETS
 from bench.histograms import encode_latency
-from bench.plan.participants import PINNED
-from bench.plan.workloads import SWITCHING
+from bench.plan.participants import PINNED, SWITCHING
 from bench.questions import (
     accept,
     cancel,
