@@ -32,19 +32,6 @@ from bench.show.table import MISSING
 from bench.text import KIB, MIB, count, duration, listing, markdown_table, plural, significant
 from crawlers.registry import MODELS
 
-FINDINGS: Final = "findings"
-"""The generated part of a document that holds the findings of a campaign."""
-HEADLINES: Final = "headlines"
-"""The one that holds only the name, the headline and the interval of each."""
-GALLERY: Final = "gallery"
-"""The one with pictures for newcomers."""
-DOUBTS: Final = "pairs"
-"""The one about one backend compared with itself."""
-TABLE: Final = "choice"
-"""The generated table of README.md."""
-CITED: Final = "cited"
-"""Its generated numbers to cite."""
-
 SHOWN: Final = (*MODELS, "uvloop", "trio", "gevent", "aiohttp")
 AS_SERVERS: Final = {"aiohttp": "aiohttp_web"}
 """Backends whose server has another name."""
@@ -383,7 +370,7 @@ def _wrapped(part: str) -> str:
         return part
     return "\n".join(
         textwrap.fill(
-            TOGETHER.sub(lambda found: found[0].replace(" ", KEPT), " ".join(item.split())),
+            TOGETHER.sub(lambda words: words[0].replace(" ", KEPT), " ".join(item.split())),
             100,
             subsequent_indent="  " * item.startswith("- "),
             break_long_words=False,

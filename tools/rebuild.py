@@ -30,7 +30,6 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, USER_PER_CONNECTION
 from bench.claims import ledger, measure
-from bench.claims.experiments import stack_ripping
 from bench.claims.verdict import Evidence
 from bench.costs import accounts as counts
 from bench.costs import report as costs_report
@@ -47,8 +46,9 @@ from bench.report.tables import grid
 from bench.show.measured import p99_response
 from bench.show.table import MISSING
 from bench.show.words import machine_words
+from bench.study.report import Report
 from crawlers.chapter import CRAWLS
-from tools import quotes, records, sidebyside, tracebacks
+from tools import quotes, records, sidebyside
 from tools.cards import document as cards_document
 from tools.cards import libraries
 
@@ -91,20 +91,17 @@ def campaign(name: str, out: Path) -> None:
     page.build(analysed(name), out, store.trials_file(RESULTS / name), ledger.sections)
 
 
-def fleet(name: str, out: Path) -> None:
-    """Write the summary and charts of a fleet under ``results/``."""
-    run = fleet_records.STUDY.last(RESULTS / name)
-    fleet_report.report(run).write(out, Console(quiet=True))
+STUDIES: Final[Mapping[str, Callable[[Path], Report]]] = {
+    "fleet": lambda folder: fleet_report.report(fleet_records.STUDY.last(folder)),
+    "fleet-tls": lambda folder: fleet_report.report(fleet_records.STUDY.last(folder)),
+    "micro": lambda folder: micro_parts.report(micro_parts.last(folder)),
+    "costs": lambda folder: costs_report.report(counts.STUDY.last(folder)),
+}
 
 
-def micro(out: Path) -> None:
-    """Write the summary and the charts of the micro-benchmarks."""
-    micro_parts.report(micro_parts.last(RESULTS / "micro")).write(out, Console(quiet=True))
-
-
-def costs(out: Path) -> None:
-    """Write the summary and chart of the counted costs."""
-    costs_report.report(counts.STUDY.last(RESULTS / "costs")).write(out, Console(quiet=True))
+def study(name: str, out: Path) -> None:
+    """Write the summary and charts of a study under ``results/``."""
+    STUDIES[name](RESULTS / name).write(out, Console(quiet=True))
 
 
 def costs_table() -> str:
@@ -122,7 +119,7 @@ def cards() -> dict[str, str]:
 
 def fleet_tables(name: str, first: int = 0) -> str:
     """The tables of a fleet from the ``first`` on; its summary has all."""
-    report = fleet_report.report(fleet_records.STUDY.last(RESULTS / name))
+    report = STUDIES[name](RESULTS / name)
     lost = "\n".join(f"- {note}" for note in report.notes)
     tables = replace(report, tables=report.tables[first:]).excerpt()
     return "\n\n".join(filter(None, [report.about, tables, lost]))
@@ -286,22 +283,28 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     ("notebook/libraries", "libraries"): used,
     ("notebook/method-studies", equal.NAME): held_equal,
     ("reference/servers", "servers-tables"): served_tables,
-    ("reading-the-charts", quotes.GALLERY): partial(gallery, "reference"),
-    ("interpreters", quotes.GALLERY): partial(gallery, "interpreters"),
+    ("reading-the-charts", "gallery"): partial(gallery, "reference"),
+    ("interpreters", "gallery"): partial(gallery, "interpreters"),
     ("reference/interpreters", "without-the-lock"): without_the_lock,
-    ("reference/interpreters", quotes.FINDINGS): lambda: quotes.markdown(analysed("interpreters")),
-    ("notebook/method-studies", quotes.DOUBTS): lambda: quotes.doubts(analysed("reference")),
-    ("../README", quotes.TABLE): lambda: quotes.table(quoted()),
-    ("../README", quotes.CITED): lambda: quotes.cited(headline_campaigns()),
-    ("findings", quotes.HEADLINES): lambda: quotes.headlines(
+    ("reference/interpreters", "findings"): lambda: quotes.markdown(analysed("interpreters")),
+    ("notebook/method-studies", "pairs"): lambda: quotes.doubts(analysed("reference")),
+    ("../README", "choice"): lambda: quotes.table(quoted()),
+    ("../README", "cited"): lambda: quotes.cited(headline_campaigns()),
+    ("findings", "headlines"): lambda: quotes.headlines(
         headline_campaigns(), analysed("reference")
     ),
     ("which-one", "which-one"): lambda: quotes.which_one(
         quoted(), quotes.Lock(analysed("without-the-lock"))
     ),
 }
-"""(document of docs/, name of a generated part) -> what makes it."""
+"""(document of docs/, name of a generated part) -> what makes it of records."""
 
+FROM_SOURCE: Final[dict[tuple[str, str], Callable[[], str]]] = {
+    ("reference/records", "fields"): records.tables,
+    ("side-by-side", "sections"): sidebyside.sections_table,
+    ("side-by-side", "metrics"): sidebyside.metrics_table,
+}
+"""The same of programs, whose numbers change with every line that is added."""
 
 DIGITS: Final = 6
 """Of each number that the package carries: more than any table shows."""
@@ -324,20 +327,15 @@ def documents() -> None:
     os.chdir(ROOT)
     for command in COMMANDS:
         bench(command.split())
-    for (doc, name), make in BLOCKS.items():
+    for (doc, name), make in {**BLOCKS, **FROM_SOURCE}.items():
         file = (ROOT / "docs" / f"{doc}.md").resolve()
         filled = text.with_block(filesystem.read_text(file), name, make().rstrip())
         filesystem.write_text(file, filled)
-    filesystem.write_text(records.PAGE, records.markdown())
-    filesystem.write_text(sidebyside.PAGE, sidebyside.markdown())
-    filesystem.write_text(tracebacks.PAGE, tracebacks.markdown(stack_ripping.rip_all()))
 
 
 FOLDERS: Final[dict[str, Callable[[Path], None]]] = {
     **{name: partial(campaign, name) for name in ("reference", "interpreters")},
-    **{name: partial(fleet, name) for name in ("fleet", "fleet-tls")},
-    "micro": micro,
-    "costs": costs,
+    **{name: partial(study, name) for name in STUDIES},
 }
 """The folders under ``results/`` and what writes each, to any folder."""
 
@@ -371,7 +369,7 @@ def main() -> None:
         else:
             documents()
     after = sums()
-    changed = sorted(file for file, found in after.items() if before.get(file) != found)
+    changed = sorted(file for file, checksum in after.items() if before.get(file) != checksum)
     for file in changed:
         print(f"changed: {file.relative_to(ROOT)}")
     print(f"{text.plural(len(changed), 'file')} changed" if changed else "nothing changed")

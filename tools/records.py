@@ -1,7 +1,6 @@
-"""Document the schema of ``trials.jsonl`` and ``turns.jsonl`` from its source.
+"""The schema of ``trials.jsonl`` and ``turns.jsonl``: docs/reference/records.md, from its source.
 
-``python -m tools.rebuild documents`` writes docs/reference/records.md. :func:`digest` changes with
-every change of the schema; a test holds it to the schema's version.
+:func:`digest` changes with every change of the schema; a test holds it to the schema's version.
 """
 
 from __future__ import annotations
@@ -14,10 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bench import schema
-from bench.launch import ROOT
 from bench.text import markdown_table, markdown_text
-
-PAGE: Final = ROOT / "docs" / "reference" / "records.md"
 
 UNITS: Final = {
     "_per_s": "per second",
@@ -29,21 +25,6 @@ UNITS: Final = {
     "_share": "share of 1",
 }
 """The ends of names, the longest first where one ends with another."""
-
-HEAD: Final = """\
-# Fields of the records
-
-A campaign is one file of JSON lines, `results/CAMPAIGN/trials.jsonl`, which may be compressed
-(`.gz`). Its first line is a [CampaignRecord](#campaignrecord); each later line is a
-[TrialRecord](#trialrecord), a [CeilingRecord](#ceilingrecord), a [ResumeRecord](#resumerecord) or
-an [EndRecord](#endrecord). `kind` says which. `turns.jsonl` beside it has the
-[TurnsRecord](#turnsrecord)s.
-
-This is version {version} of the schema, which each campaign names in `schema_version`. It is
-frozen: a field is added, renamed or given another meaning in a new version only, and `python -m
-bench` refuses records of a version that it does not know. What could not be measured is `null`, and
-`reasons` says why.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +62,9 @@ def records() -> Iterator[tuple[str, str, list[Field]]]:
                 yield node.name, (ast.get_docstring(node) or "").partition("\n\n")[0], fields
 
 
-def markdown() -> str:
-    """The page."""
-    parts = [HEAD.format(version=schema.SCHEMA_VERSION)]
+def tables() -> str:
+    """A section for each record."""
+    parts = []
     for name, about, fields in records():
         rows = [
             [
@@ -94,12 +75,8 @@ def markdown() -> str:
             ]
             for field in fields
         ]
-        parts += [
-            f"## {name}\n",
-            f"{about}\n",
-            *markdown_table(["field", "type", "unit", "meaning"], rows),
-        ]
-        parts.append("")
+        table = markdown_table(["field", "type", "unit", "meaning"], rows)
+        parts += [f"## {name}\n", f"{about}\n", *table, ""]
     return "\n".join(parts)
 
 

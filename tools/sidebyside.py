@@ -1,18 +1,18 @@
-"""Write docs/side-by-side.md: the sections of the four model files, and counts of their source.
+"""The four model files side by side: their sections, and counts of their source.
 
-``--html FILE`` writes all of the code instead, in four columns, the lines where a model waits
-marked, as one page that needs no network. The site has this page.
+Prints the tables of docs/side-by-side.md. ``--html FILE`` writes all of the code instead, in four
+columns, the lines where a model waits marked, as one page that needs no network. The site has it.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import io
 import textwrap
-import tokenize
-from collections.abc import Iterator, Mapping
+import tomllib
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -29,8 +29,6 @@ from bench.report import markup
 from bench.text import markdown_table
 from crawlers.registry import MODELS
 
-PAGE: Final = ROOT / "docs" / "side-by-side.md"
-CRAWLERS: Final = ROOT / "crawlers"
 FORMATTER_MARK: Final = "  # fmt: skip"
 NO_MACHINERY: Final = "# The model's own machinery: "
 """The start of the comment that a file has instead of machinery."""
@@ -51,17 +49,6 @@ WAITS: Final = {
     "async_await": "await",
 }
 LOCKS: Final = frozenset({"Lock", "RLock", "Condition", "Semaphore", "Event", "Barrier"})
-NO_CODE: Final = frozenset(
-    {
-        tokenize.COMMENT,
-        tokenize.NL,
-        tokenize.NEWLINE,
-        tokenize.INDENT,
-        tokenize.DEDENT,
-        tokenize.ENCODING,
-        tokenize.ENDMARKER,
-    }
-)
 SUSPENSIONS: Final = (ast.Await, ast.Yield, ast.YieldFrom, ast.AsyncFor, ast.AsyncWith)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Definition = Function | ast.ClassDef
@@ -73,48 +60,7 @@ class CodeSection:
 
     title: str
     sentence: str
-    names: tuple[str, ...]
-
-
-SECTIONS: Final = (
-    CodeSection("Shared", "What the slots of a crawl share.", ("Shared",)),
-    CodeSection("Slot", "At most one connection, and at most one exchange in flight.", ("Slot",)),
-    CodeSection(
-        "Machinery: Future",
-        "A result that is not available yet. Only generators build it by hand.",
-        ("Cancelled", "Future"),
-    ),
-    CodeSection("Machinery: Task", "Drives a coroutine step by step.", ("Task",)),
-    CodeSection(
-        "Machinery: waiting",
-        "Turns a socket, a time or a list of tasks into something to wait for.",
-        ("gather", "run_until_complete", "sleep_until", "socket_ready", "notice"),
-    ),
-    CodeSection(
-        "Connect", "Open and close the connection.", ("connect", "connected", "disconnect")
-    ),
-    CodeSection(
-        "Secure",
-        "Encrypt the connection for https. To read, TLS may have to write first.",
-        ("secure", "shake_hands", "wait", "resume", "wanted"),
-    ),
-    CodeSection(
-        "Fetch",
-        "One exchange: connect if necessary, send, receive until it is complete.",
-        ("fetch",),
-    ),
-    CodeSection("Send", "Send the whole request, even in several parts.", ("send", "send_rest")),
-    CodeSection("Receive", "Receive bytes, the end, or an error.", ("receive", "fail", "abort")),
-    CodeSection("Finish", "Hand the result to the frontier.", ("finish",)),
-    CodeSection("Take", "Take the next fetch, or wait for one.", ("take",)),
-    CodeSection("Work", "The main loop of a slot.", ("work",)),
-    CodeSection(
-        "Wake and end", "Make idle slots look for work; stop taking fetches.", ("wake", "end")
-    ),
-    CodeSection("Watch", "Stop exchanges that have run out of time.", ("watch",)),
-    CodeSection("Run", "Start the slots, and stop when all have finished.", ("run",)),
-    CodeSection("Crawl", "Put everything together.", ("main", "crawl")),
-)
+    names: Collection[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +71,14 @@ class CodePart:
     lines: Mapping[int, str]
 
 
+@cache
+def sections() -> list[CodeSection]:
+    text = filesystem.read_text(Path(__file__).with_suffix(".toml"))
+    return [CodeSection(**section) for section in tomllib.loads(text)["section"]]
+
+
 def source_of(model: str) -> str:
-    return (CRAWLERS / f"{model}.py").read_text(encoding="utf-8")
+    return filesystem.read_text(ROOT / "crawlers" / f"{model}.py")
 
 
 def parts(model: str) -> list[CodePart]:
@@ -137,7 +89,8 @@ def parts(model: str) -> list[CodePart]:
         methods = list(_steps(node))
         last = _start(methods[0]) - 1 if methods else node.end_lineno or 0
         for definition, end in ((node, last), *((m, m.end_lineno or 0) for m in methods)):
-            left_out = _docstring_lines(definition, lines)
+            left_out = docstring_lines(definition)
+            left_out |= {n + 1 for n in left_out if not lines[n].strip()}
             kept = [n for n in range(_start(definition), end + 1) if n not in left_out]
             text = textwrap.dedent("\n".join(lines[n - 1] for n in kept)).rstrip()
             shown = text.replace(FORMATTER_MARK, "").split("\n")
@@ -157,14 +110,14 @@ def _start(node: Definition) -> int:
     return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
 
 
-def _docstring_lines(node: Definition, lines: list[str]) -> set[int]:
-    """The lines of its docstring and of those within it, each with a blank line below it."""
-    found: set[int] = set()
-    for inner in ast.walk(node):
-        if isinstance(inner, Definition) and ast.get_docstring(inner) is not None:
-            end = inner.body[0].end_lineno or 0
-            found.update(range(inner.body[0].lineno, end + 1 + (lines[end].strip() == "")))
-    return found
+def docstring_lines(tree: ast.AST) -> set[int]:
+    """The lines of all docstrings of a module, class or function, and of those within it."""
+    return {
+        line
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | Definition) and ast.get_docstring(node) is not None
+        for line in range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)
+    }
 
 
 def aligned() -> list[tuple[CodeSection, dict[str, list[CodePart]]]]:
@@ -172,7 +125,7 @@ def aligned() -> list[tuple[CodeSection, dict[str, list[CodePart]]]]:
     cut = {model: parts(model) for model in MODELS}
     return [
         (section, {m: [p for p in pieces if p.name in section.names] for m, pieces in cut.items()})
-        for section in SECTIONS
+        for section in sections()
     ]
 
 
@@ -181,35 +134,31 @@ def aligned() -> list[tuple[CodeSection, dict[str, list[CodePart]]]]:
 
 def metrics(model: str) -> dict[str, int]:
     """What is counted in the syntax tree of a model file, by its words in the table."""
-    source = source_of(model)
-    nodes, code = list(ast.walk(ast.parse(source))), code_lines(source)
+    tree = ast.parse(source_of(model))
+    nodes, code = list(ast.walk(tree)), code_lines(model)
     functions = [node for node in nodes if isinstance(node, Function)]
     locks = {
-        target.attr
+        ast.unparse(node.targets[0])
         for node in nodes
-        if isinstance(node, ast.Assign) and _called(node.value) in LOCKS
-        for target in node.targets
-        if isinstance(target, ast.Attribute)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Call)
+        and ast.unparse(node.value.func) in LOCKS
     }
     return {
         "lines of code, without comments and docstrings": len(code),
         "functions and methods": len(functions),
         "lines of the longest function": max(
-            sum(node.lineno <= line <= (node.end_lineno or 0) for line in code)
-            for node in functions
+            len(code & {*range(node.lineno, (node.end_lineno or 0) + 1)}) for node in functions
         ),
         "suspension points in the syntax (`await`, `yield`, `yield from`)": sum(
             isinstance(node, SUSPENSIONS) for node in nodes
         ),
         "places that leave the next step to a loop or a future": sum(
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr in HAND_OVERS
-            for node in nodes
+            _calls(node, HAND_OVERS) for node in nodes
         ),
         "places that catch an error": len(stack_ripping.catches(model)),
         "local variables of a fetch that are fields of a slot": len(
-            _slots(nodes) & fetch_variables()
+            _fields(tree) & fetch_variables()
         ),
         "locks, conditions and events": len(locks),
     }
@@ -224,45 +173,37 @@ def fetch_variables() -> set[str]:
     return {argument.arg for argument in fetch.args.args} | stored
 
 
-def code_lines(source: str) -> set[int]:
+def code_lines(model: str) -> set[int]:
     """The numbers of lines with code: no blank lines, comments or docstrings."""
-    docstrings = {
-        line
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Module | Definition) and ast.get_docstring(node, clean=False)
-        for line in range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)
-    }
-    return {
-        line
-        for token in tokenize.generate_tokens(io.StringIO(source).readline)
-        if token.type not in NO_CODE
-        for line in range(token.start[0], token.end[0] + 1)
-    } - docstrings
+    source = source_of(model)
+    lines = {number: line.strip() for number, line in enumerate(source.splitlines(), 1)}
+    code = {number for number, line in lines.items() if line and not line.startswith("#")}
+    return code - docstring_lines(ast.parse(source))
 
 
 def waiting_lines(model: str) -> set[int]:
     """Lines where the model waits: a suspension point, a blocking call, or a hand-over."""
     calls = WAITING_CALLS.get(model, frozenset())
+    own = tuple(f"self.{call}(" for call in calls)  # these do not belong to the socket
     return {
         node.lineno
         for node in ast.walk(ast.parse(source_of(model)))
         if isinstance(node, SUSPENSIONS)
         or (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr in calls
-            # A method of the same object does not belong to the socket.
-            and ast.unparse(node.func.value) != "self"
+            (isinstance(node, ast.Call) and _calls(node, calls))
+            and not ast.unparse(node).startswith(own)
         )
     }
 
 
-def _called(node: ast.expr) -> str | None:
-    return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
+def _calls(node: ast.AST, methods: Collection[str]) -> bool:
+    function = node.func if isinstance(node, ast.Call) else None
+    return isinstance(function, ast.Attribute) and function.attr in methods
 
 
-def _slots(nodes: list[ast.AST]) -> set[str]:
-    slot = next(n for n in nodes if isinstance(n, ast.ClassDef) and n.name == "Slot")
+def _fields(tree: ast.Module) -> set[str]:
+    """The fields of a slot."""
+    slot = next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Slot")
     return next(
         set(ast.literal_eval(statement.value))
         for statement in slot.body
@@ -272,29 +213,10 @@ def _slots(nodes: list[ast.AST]) -> set[str]:
 
 # --- showing -----------------------------------------------------------------------------
 
-HEAD: Final = """\
-# Side by side
 
-<!-- Made by `python -m tools.sidebyside`: do not edit. -->
-
-The four model files have the same sections in the same order, and the same names for the same
-things, so only the concurrency model differs. To read them side by side, with the lines marked
-where a model waits: `python -m tools.sidebyside --html side-by-side.html`.
-
-## The sections
-"""
-FOOT: Final = """
-Counted in the syntax trees of the four model files. This excludes `crawlers/loop.py`, the loop of
-`callbacks` and `generators`. `generators` includes its own `Future` and `Task`, while `async_await`
-uses those of asyncio.
-
-What remains of each traceback: [the ripped stack](stack-ripping.md).
-"""
-
-
-def markdown() -> str:
-    """The page of docs/: the functions of each section, and what is counted."""
-    names = [
+def sections_table() -> str:
+    """The functions of each section."""
+    rows = [
         [
             section.title,
             *(", ".join(f"`{part.name}`" for part in by_model[m]) or "–" for m in MODELS),
@@ -302,11 +224,13 @@ def markdown() -> str:
         for section, by_model in aligned()
     ]
     files = [f"[`{model}`](../crawlers/{model}.py)" for model in MODELS]
-    lines = [HEAD, *markdown_table(["section", *files], names), "\n## Metrics of the source\n"]
+    return "\n".join(markdown_table(["section", *files], rows))
+
+
+def metrics_table() -> str:
     counted = [metrics(model) for model in MODELS]
-    counts = [[words, *(str(of_model[words]) for of_model in counted)] for words in counted[0]]
-    lines += [*markdown_table(["", *(f"`{model}`" for model in MODELS)], counts), FOOT]
-    return "\n".join(lines)
+    rows = [[words, *(str(of_model[words]) for of_model in counted)] for words in counted[0]]
+    return "\n".join(markdown_table(["", *(f"`{model}`" for model in MODELS)], rows))
 
 
 def html() -> str:
@@ -316,7 +240,7 @@ def html() -> str:
         .get_template("sidebyside.html")
         .render(
             sections=[
-                (section, {model: shown(model, found) for model, found in by_model.items()})
+                (section, {model: shown(model, pieces) for model, pieces in by_model.items()})
                 for section, by_model in aligned()
             ],
             waits=WAITS,
@@ -344,11 +268,13 @@ def shown(model: str, pieces: list[CodePart]) -> Markup:
 
 
 def main() -> None:
-    """Write the page, or the code."""
+    """Print the tables, or write the code."""
     parser = argparse.ArgumentParser(prog="python -m tools.sidebyside", description=__doc__)
     parser.add_argument("--html", type=Path, metavar="FILE", help="write the code to this file")
-    file = parser.parse_args().html
-    filesystem.write_text(file or PAGE, html() if file else markdown())
+    if file := parser.parse_args().html:
+        filesystem.write_text(file, html())
+    else:
+        print(f"{sections_table()}\n\n{metrics_table()}")
 
 
 if __name__ == "__main__":

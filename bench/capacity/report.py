@@ -11,39 +11,31 @@ from rich.console import Console
 from rich.text import Text
 
 from bench.capacity.advice import BEYOND, Advice, AdviceRow
-from bench.capacity.model import Costs
-from bench.machine.doctor import SPARE_DESCRIPTORS
+from bench.capacity.costs import Costs
 from bench.report import tables
-from bench.show.table import MISSING, CellMakers, Column, Table, name, tabled
+from bench.show.table import MISSING, CellMakers, Column, name, tabled
 from bench.text import capital, count, duration, listing, plural, significant, size_words
-from crawlers.registry import PEOPLE
 
 WIDTH: Final = 80
 LIGHT: Final = 0.1
 """Of a processor: who needs no more than this may choose by other things."""
 
-
-def able_table(advice: Advice) -> Table:
-    columns: CellMakers[AdviceRow] = [
-        (name("backend"), lambda row: row.name),
-        (Column("group"), lambda row: str(row.group)),
-        (Column("processors"), lambda row: significant(row.processors or 0.0, 3)),
-        (Column("processes"), lambda row: count(row.processes or 0)),
-        (Column("memory"), _memory),
-        (Column("page"), lambda row: duration((row.total_us or 0.0) / 1000, 3)),
-    ]
-    rate: CellMakers[AdviceRow] = [(Column("pages/s"), lambda row: count(row.rate or 0))]
-    return tabled("", [*columns, *(rate if advice.need.rate is None else [])], advice.able)
-
-
-def _memory(row: AdviceRow) -> str:
-    return MISSING if row.memory_bytes is None else size_words(row.memory_bytes)
+COLUMNS: Final[CellMakers[AdviceRow]] = [
+    (name("backend"), lambda row: row.name),
+    (Column("group"), lambda row: str(row.group)),
+    (Column("processors"), lambda row: significant(row.processors or 0.0, 3)),
+    (Column("processes"), lambda row: count(row.processes or 0)),
+    (Column("memory"), lambda row: size_words(row.memory_bytes) if row.memory_bytes else MISSING),
+    (Column("page"), lambda row: duration((row.total_us or 0.0) / 1000, 3)),
+    (Column("pages/s"), lambda row: count(row.rate or 0)),  # only where no rate was asked for
+]
 
 
 def show(advice: Advice, costs: Costs, console: Console) -> None:
     console.width = min(WIDTH, console.width)
     console.print(Text(answer(advice), style="bold"))
-    tables.show(able_table(advice), console)
+    columns = COLUMNS if advice.need.rate is None else COLUMNS[:-1]
+    tables.show(tabled("", columns, advice.able), console)
     for line in (*_left(advice.rows), *remarks(costs, advice)):
         console.print(Text.assemble(("• ", "dim"), line))
     console.print(
@@ -110,16 +102,3 @@ def remarks(costs: Costs, advice: Advice) -> Iterator[str]:
             f"More than {plural(costs.processors, 'processor')} were not measured: more "
             "processes are calculated as multiples of one."
         )
-    files = need.connections + SPARE_DESCRIPTORS
-    if costs.files is not None and files > costs.files:
-        yield (
-            f"One process of the measured machine opens {count(costs.files)} files: "
-            f"run ulimit -n {files} as root."
-        )
-
-
-def chosen(costs: Costs, named: Sequence[str] | None = None, *, everything: bool) -> list[str]:
-    """The backends to weigh: as named, all, or what people choose between."""
-    known = [backend.name for backend in costs.backends]
-    people = [name for name in known if name in PEOPLE]
-    return list(named or ([] if everything else people) or known)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from bench.conditions.condition import Condition, Fields
 from bench.schema import Cancelled, Ledger
 from bench.sides.leftovers import AS_USUAL
-from bench.sides.process import WorkerError
+from bench.sides.process import ProcessError
 from bench.sides.protocol import Command, Result
 from bench.sides.sides import Sides
 
@@ -46,7 +46,7 @@ class Interrupted(Condition):
         work_s = sides.server.work_s() - work_s
         ending = result.ending if result else None
         if ending is None or ending.noticed is None or ended is None:
-            raise WorkerError("the crawl ended before it was interrupted")
+            raise ProcessError("the crawl ended before it was interrupted")
         first, last = (at - ending.noticed for at in ended)
         sides.parts["cancelled"] = Cancelled(
             in_flight=sides.slots,

@@ -22,16 +22,15 @@ from bench.costs.accounts import Counted, Crawled
 from bench.launch import OWN_PYTHON
 from bench.machine.instruments import Counts, Instrument
 from bench.plan import backends, workloads
-from bench.plan.participants import MAIN_VARIANTS, Participants
+from bench.plan.participants import MAIN_VARIANTS, Participants, only
 from bench.plan.profiles import SERVING
 from bench.plan.workloads import SERVED, SITE_SEED, WARMUP_SITE, Point
 from bench.run import judge
-from bench.run.serving import served_reason
-from bench.sides.process import ProcessError, WorkerError, WorkerProcess, kill
-from bench.sides.progress import PLACES, Progress
+from bench.sides.process import ProcessError, WorkerProcess, kill
 from bench.sides.protocol import Command, Load
 from bench.sides.servers import ModelServer, Server, ServerError
 from bench.sides.settled import SWITCH_INTERVAL
+from bench.sides.sides import PLACES, Progress
 from bench.study.runner import Lost, Program, losing
 from crawlers.backend import Backend
 from crawlers.registry import MODELS
@@ -102,7 +101,7 @@ class Crawler:
 
     def pair(self, workload: str, pages: int) -> Crawled:
         """What a crawl of so many pages took, and one of twice as many. Raises :class:`Lost`."""
-        make, slots, who = WORKLOADS[workload], self._lane.slots, Participants(1)
+        make, slots, who = WORKLOADS[workload], self._lane.slots, only(MODELS, 1)
         small, large = (self.count(make(slots, urls, who)) for urls in (pages, 2 * pages))
         # A control goes through its job several times.
         times = controls.REPEATS if self._backend in controls.CONTROLS else 1
@@ -235,9 +234,9 @@ def served(
             result = load.result(time.monotonic() + patience)
             served = server.finish(by_signal=False)
         counts = tool.results(scratch)
-    except (TimeoutError, ProcessError, WorkerError, ServerError, ValueError) as error:
+    except (TimeoutError, ProcessError, ServerError, ValueError) as error:
         raise Lost(f"{SERVE}: {error}") from None
-    if reason := served_reason(name, result, served, server.digest):
+    if reason := judge.served_reason(name, result, served, server.digest):
         raise Lost(f"{SERVE}: {reason}", void=True)
     return result.pages, counts
 

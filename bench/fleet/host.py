@@ -22,12 +22,12 @@ import psutil
 from bench.conditions.held import HOLD_SWITCH_S
 from bench.fleet.plan import FleetPlan, Share
 from bench.fleet.records import UNKNOWN, Growth, HostRecord, Worker
-from bench.machine import doctor, environment, kernel, memory, procfs
+from bench.machine import doctor, environment, kernel, memory, objects, procfs
 from bench.machine.memory import Snapshot, added
 from bench.plan import workloads
 from bench.run.judge import void_reason
 from bench.schema import MemoryParts
-from bench.sides.process import ProcessError, WorkerError, WorkerProcess
+from bench.sides.process import ProcessError, WorkerProcess
 from bench.sides.protocol import Command, Result, Schedule
 from bench.sides.servers import Server, ServerError, authorities
 from bench.study.record import StudyError
@@ -70,7 +70,7 @@ class Host:
         """Call a method. Raises :class:`FleetFault` for what goes wrong with a process."""
         try:
             return getattr(self, method)(*arguments)
-        except (WorkerError, ServerError, ProcessError, OSError, psutil.Error) as error:
+        except (ServerError, ProcessError, OSError, psutil.Error) as error:
             # OSError includes TimeoutError: a worker that was not ready in time.
             raise FleetFault(str(error)) from None
 
@@ -154,7 +154,7 @@ class Host:
 
         own = memory.total([read(crew.worker.pid) for crew in self.crews])
         other = memory.total([read(crew.server.pid) for crew in self.crews])
-        return Snapshot(own, other, memory.free_memory(or_anonymous=True), memory.read_slabs())
+        return Snapshot(own, other, memory.free_memory(or_anonymous=True), objects.read_slabs())
 
     def go(self) -> None:
         for crew in self.crews:
@@ -214,7 +214,7 @@ def growth(before: Snapshot, held: Snapshot, connections: int) -> Growth:
     assert held.other is not None
     own = memory.grown(before.own, held.own, (*OWN, "kernel_stack_bytes"))
     server = memory.grown(before.other, held.other, OWN)
-    of_kernel = memory.kernel_growth(before.slabs, held.slabs, connections)
+    of_kernel = memory.kernel_growth(before, held, connections)
     parts = {
         **own,
         **{f"server_{part}": gain for part, gain in server.items()},

@@ -18,7 +18,7 @@ import time
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
@@ -54,35 +54,39 @@ class CheckResult:
     fix: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What is said of a case, as templates; ``good`` is said when all is well, if it is said."""
+
+    level: Level
+    effect: str
+    fix: str
+    good: str = ""
+    bad: str = ""  # else what is said when all is well
+
+
 FINDINGS: Final = packaged(
     Path(__file__).with_name("doctor.toml"),
-    lambda text: {
-        case: CheckResult(case.partition("-")[0], **said)
-        for case, said in tomllib.loads(text).items()
-    },
+    lambda text: {case: Finding(**words) for case, words in tomllib.loads(text).items()},
 )
-"""A check, or a check and a case of it (``swap-unused``) -> templates of what is said."""
+"""A check, or a check and a case of it (``swap-unused``) -> what is said of it."""
 
 
-def ok(check: str, found: str) -> CheckResult:
-    return CheckResult(check, "ok", found)
-
-
-def bad(case: str, **numbers: object) -> CheckResult:
-    said = FINDINGS.get(case)
-    if said is None:
-        raise DoctorError(f"doctor.toml: damaged (no {case}); install this package again")
-    return replace(said, found=said.found.format(**numbers), fix=said.fix.format(**numbers))
-
-
-def judged(is_bad: bool, case: str, found: str, **numbers: object) -> CheckResult:
-    return bad(case, found=found, **numbers) if is_bad else ok(case.partition("-")[0], found)
+def judged(case: str, is_bad: bool, **numbers: object) -> Iterator[CheckResult]:
+    """The finding of a case, with these numbers in it."""
+    words, check = FINDINGS[case], case.partition("-")[0]
+    if is_bad:
+        bad, fix = (text.format(**numbers) for text in (words.bad or words.good, words.fix))
+        yield CheckResult(check, words.level, bad, words.effect, fix)
+    elif words.good:
+        yield CheckResult(check, "ok", words.good.format(**numbers))
 
 
 def too_few(case: str, most: int | None, needed: int, used: int = 0) -> Iterator[CheckResult]:
     """A finding where a limit of the kernel, if there is one, leaves less than is needed."""
-    if most is not None and most - used < needed:
-        yield bad(case, left=most - used, needed=needed, most=used + needed)
+    if most is not None:
+        left = most - used
+        yield from judged(case, left < needed, left=left, needed=needed, most=used + needed)
 
 
 BYTES_PER_CONNECTION = 32 * KIB  # both ends, the most expensive model without its threads
@@ -182,10 +186,8 @@ def check_descriptors(needs: Needs) -> Iterator[CheckResult]:
     """Each end of a connection takes one descriptor in its process."""
     needed = needs.of_share(needs.connections) + SPARE_DESCRIPTORS
     before, after = raise_descriptor_limit(needed)
-    found = f"soft limit {after:,}"
-    if after != before:
-        found += f", raised from {before:,}"
-    yield judged(after < needed, "descriptors", found, needed=needed)
+    raised = f", raised from {before:,}" if after != before else ""
+    yield from judged("descriptors", after < needed, most=after, raised=raised, needed=needed)
     used = procfs.to_int((procfs.read("proc/sys/fs/file-nr") or "").partition("\t")[0]) or 0
     files = 2 * (needs.connections + needs.shares * SPARE_DESCRIPTORS)
     yield from too_few("files", procfs.read_int("proc/sys/fs/file-max"), files, used)
@@ -208,10 +210,10 @@ class ThreadLimit:
 
 def thread_limits() -> Iterator[ThreadLimit]:
     running = procfs.tasks() or 0
-    for name in ("threads-max", "pid_max"):
-        most = procfs.read_int(f"proc/sys/kernel/{name}")
+    for name in ("kernel.threads-max", "kernel.pid_max"):
+        most = procfs.read_int(f"proc/sys/{name.replace('.', '/')}")
         if most is not None:
-            yield ThreadLimit(f"kernel.{name}", most - running, f"sysctl kernel.{name}={{}}")
+            yield ThreadLimit(name, most - running, f"sysctl {name}={{}}")
     left = procfs.tasks_left()
     if left is not None:
         fix = "raise the task limit of the container or systemd unit to {}"
@@ -232,15 +234,18 @@ def thread_limits() -> Iterator[ThreadLimit]:
 def check_threads(needs: Needs) -> Iterator[CheckResult]:
     """Several limits count threads; the tightest decides how many can be started."""
     limits = sorted(thread_limits(), key=lambda limit: limit.left)
-    here = dict.fromkeys(limits, needs.threads)
-    here |= {each: needs.of_share(needs.threads) for each in limits if each.name == MAX_MAP_COUNT}
-    short = {limit: n + SPARE_TASKS for limit, n in here.items() if limit.left < n + SPARE_TASKS}
-    for limit, needed in short.items():
-        fix = limit.fix.format(needed * 2, maps=needed * maps_of_thread() + SPARE_MAPS)
-        yield bad("threads", name=limit.name, left=limit.left, needed=needed, fix=fix)
-    if limits and not short:
-        found = f"room for {limits[0].left:,} threads ({limits[0].name} is the tightest limit)"
-        yield ok("threads", found)
+    fits = True
+    for limit in limits:
+        of_process = limit.name == MAX_MAP_COUNT  # all others count those of the machine
+        threads = needs.of_share(needs.threads) if of_process else needs.threads
+        needed = threads + SPARE_TASKS
+        if limit.left < needed:
+            fits = False
+            fix = limit.fix.format(needed * 2, maps=needed * maps_of_thread() + SPARE_MAPS)
+            numbers = {"name": limit.name, "left": limit.left, "needed": needed, "fix": fix}
+            yield from judged("threads", True, **numbers)
+    if limits and fits:
+        yield from judged("threads", False, name=limits[0].name, left=limits[0].left)
 
 
 # --- memory ------------------------------------------------------------------------------
@@ -261,26 +266,18 @@ def available_bytes() -> int:
 
 
 def check_memory(needs: Needs) -> Iterator[CheckResult]:
-    client, server = (needs.connections * each for each in (needs.tls_client, needs.tls_server))
+    client, server = (needs.connections * size for size in (needs.tls_client, needs.tls_server))
     need = needs.connections * needs.connection_bytes + needs.threads * BYTES_PER_THREAD
     need += client + server + needs.process_bytes
-    available = available_bytes()
-    found = f"{mib(available)} available"
-    if need <= available / 2:
-        yield ok("memory", found)
-    else:
-        found += f"; {mib(need)} needed"
-        if client + server:
-            found += f" ({mib(client)} of the client and {mib(server)} of the server for TLS)"
-        yield bad("memory" if need > available else "memory-low", found=found)
+    left = available_bytes()
+    of_tls = f" ({mib(client)} of the client and {mib(server)} of the server for TLS)"
+    numbers = {"left": mib(left), "needed": mib(need) + (of_tls if client + server else "")}
+    yield from judged("memory" if need > left else "memory-low", need > left / 2, **numbers)
     swap = psutil.swap_memory()
-    if swap.used:
-        yield bad("swap", used=mib(swap.used), total=mib(swap.total))
-    pages = procfs.read("sys/kernel/mm/transparent_hugepage/enabled") or ""
-    if pages:
+    yield from judged("swap", swap.used > 0, used=mib(swap.used), total=mib(swap.total))
+    if pages := procfs.read("sys/kernel/mm/transparent_hugepage/enabled"):
         chosen = pages.partition("[")[2].partition("]")[0]
-        found = f"transparent huge pages: {chosen}"
-        yield judged(chosen == "always", "huge pages", found)
+        yield from judged("huge pages", chosen == "always", chosen=chosen)
 
 
 # --- ports, queues and connection tracking -----------------------------------------------
@@ -294,21 +291,15 @@ def check_ports(needs: Needs) -> Iterator[CheckResult]:
     other servers are therefore a nuisance, not a limit; there can be more of them
     than ports.
     """
-    ports = kernel.ephemeral_ports()
-    if ports is None:
-        return
-    found = f"{ports:,} ephemeral ports, {kernel.tcp_sockets().get('tw', 0):,} in TIME_WAIT"
-    needed = needs.of_share(needs.connections)
-    yield judged(needed > ports, "ports", found, needed=needed)
+    if (ports := kernel.ephemeral_ports()) is not None:
+        needed, waiting = needs.of_share(needs.connections), kernel.tcp_sockets().get("tw", 0)
+        yield from judged("ports", needed > ports, ports=ports, waiting=waiting, needed=needed)
 
 
 def check_backlog(needs: Needs) -> Iterator[CheckResult]:
     """Connections that arrive faster than they are accepted wait in two queues."""
-    somaxconn = procfs.read_int("proc/sys/net/core/somaxconn")
-    if somaxconn is None:
-        return
     needed = needs.connections
-    yield judged(needed > somaxconn, "backlog", f"somaxconn {somaxconn:,}", needed=needed)
+    yield from too_few("backlog", procfs.read_int("proc/sys/net/core/somaxconn"), needed)
     tracked = procfs.read_int("proc/sys/net/netfilter/nf_conntrack_count") or 0
     most = procfs.read_int("proc/sys/net/netfilter/nf_conntrack_max")
     yield from too_few("conntrack", most, needed, tracked)
@@ -323,41 +314,34 @@ STEAL_CHECK_S = 0.5
 
 
 def check_processors(needs: Needs) -> Iterator[CheckResult]:
-    pinning, usable = cpu.split_cores(), len(cpu.usable_cores())
-    if pinning.reason is None:
-        found = f"{usable} usable; client on {pinning.client}, server on {pinning.server}"
-        yield ok("processors", found)
-    else:
-        case = "processors-shared" if pinning.client else "processors"
-        yield bad(case, usable=usable, reason=pinning.reason)
-    quota = procfs.cpu_quota()
-    if quota is not None and quota < 2:
-        yield bad("quota", quota=quota)
+    pinning = cpu.split_cores()
+    case = "processors-shared" if pinning.client and pinning.reason else "processors"
+    yield from judged(case, bool(pinning.reason), usable=len(cpu.usable_cores()), pinning=pinning)
+    if (quota := procfs.cpu_quota()) is not None:
+        yield from judged("quota", quota < 2, quota=quota)
 
 
 def check_noise(needs: Needs) -> Iterator[CheckResult]:
     """Other programs, other guests, and a governor that speeds the processor up under load."""
     load = os.getloadavg()[0]
-    yield judged(load > BUSY_LOAD, "load", f"load average {load:.2f}", most=BUSY_LOAD)
+    yield from judged("load", load > BUSY_LOAD, load=load, most=BUSY_LOAD)
     before = host.steal()
     if before is not None:
         time.sleep(STEAL_CHECK_S)
         stolen = ((host.steal() or before) - before) / STEAL_CHECK_S / (os.cpu_count() or 1)
         up = time.clock_gettime(time.CLOCK_BOOTTIME) * (os.cpu_count() or 1)
         share = max(stolen, before / up)
-        yield judged(share > STEAL_SHARE, "steal", f"{share:.1%} of processor time stolen")
+        yield from judged("steal", share > STEAL_SHARE, share=share)
     governor = procfs.read("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
     if governor is not None:  # None is usual in a virtual machine; probes show changes there
-        found = f"governor {governor.strip()}"
-        yield judged(governor.strip() != "performance", "frequency", found)
+        governor = governor.strip()
+        yield from judged("frequency", governor != "performance", governor=governor)
 
 
 def check_interpreter(needs: Needs) -> Iterator[CheckResult]:
-    found = (
-        f"{platform.python_implementation()} {platform.python_version()}, "
-        f"interpreter lock {switches.gil()}, JIT {switches.jit()}"
-    )
-    yield judged(bool(build.python_build()["debug"]), "interpreter", found)
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    switched = {"gil": switches.gil(), "jit": switches.jit()}
+    yield from judged("interpreter", bool(build.python_build()["debug"]), python=python, **switched)
 
 
 # --- platform, disk and programs ---------------------------------------------------------
@@ -369,26 +353,25 @@ DISK_REFUSAL = 50 << 20
 
 def check_platform(needs: Needs) -> Iterator[CheckResult]:
     """How much of memory can be attributed depends on what can be read from /proc."""
-    if procfs.read("proc/self/status") is None:
-        yield bad("proc", platform=sys.platform)
-    elif procfs.read("proc/slabinfo") is None:
-        yield bad("proc-slabinfo")
-    else:
-        yield ok("proc", "slabinfo is readable")
-    if (found := environment.virtual()) is not None:
-        yield bad("virtual", found=found)
+    without = procfs.read("proc/self/status") is None
+    yield from judged(
+        "proc" if without else "proc-slabinfo",
+        without or procfs.read("proc/slabinfo") is None,
+        platform=sys.platform,
+    )
+    signs = environment.virtual()
+    yield from judged("virtual", signs is not None, signs=signs)
 
 
 def check_disk(needs: Needs) -> Iterator[CheckResult]:
     folders = (needs.folder, *needs.folder.absolute().parents)
     free = shutil.disk_usage(next(path for path in folders if path.exists())).free
     case = "disk" if free < DISK_REFUSAL else "disk-low"
-    yield judged(free < DISK_WARNING, case, f"{mib(free)} free")
+    yield from judged(case, free < DISK_WARNING, free=mib(free))
 
 
 def check_tools(needs: Needs) -> Iterator[CheckResult]:
-    found = shutil.which("wrk") is not None
-    yield judged(not found, "wrk", "installed" if found else "not installed")
+    yield from judged("wrk", shutil.which("wrk") is None)
 
 
 CHECKS: tuple[Callable[[Needs], Iterator[CheckResult]], ...] = (

@@ -10,7 +10,7 @@ part                   source
 user                   smaps_rollup Pss_Anon + SwapPss
 page tables            status VmPTE
 kernel stacks          threads × the kernel's stack size
-kernel sockets         slabinfo (root), else :mod:`bench.machine.accounting`
+kernel sockets         slabinfo (root), else memory.stat of a group
 other kernel objects   the same: inodes, dentries, files, epoll items, ports, tasks
 send buffers           calculated
 =====================  ==========================================================
@@ -20,11 +20,8 @@ descriptors) are absolute in both readings, and summed over the worker and its
 child processes. The parts that the kernel only counts for the whole machine are
 the growth since the ``before`` reading, where they are 0 by definition.
 
-Both ends of a connection are on this machine, so slabs hold two of everything.
-A socket, its inode, dentry and file have the same size at either end and are
-split in half. The fixture server registers each connection with epoll once, so
-one epoll item per connection is the server's. The rest (the client's epoll items,
-ports of the connecting side, threads) is the client's.
+Both ends of a connection are on this machine; :mod:`bench.machine.objects` splits
+what the kernel holds for them.
 
 **Send buffers.** Every thread that has sent on a TCP socket keeps the page it
 last copied into: 32 KiB in ``task_struct.task_frag`` until it ends
@@ -39,18 +36,6 @@ Two traps if you change this file: listing /proc/PID/fd or /proc/PID/task makes
 the kernel keep nearly 1 KB of inode and dentry per entry, which the next reading
 then counts; and MemAvailable treats the inodes and dentries of open sockets as
 reclaimable, which they are not (see :func:`free_memory`).
-
-Two more in /proc/slabinfo, which requires root:
-
-* **Merged caches.** The allocator merges caches of one size under the name of
-  one of them: ``eventpoll_epi`` may hold every ``tcp_bind_bucket`` too and then
-  grows three times as fast as epoll items do. The aliases are the symbolic
-  links in /sys/kernel/slab; :func:`cache_id` follows them, so a merged cache is
-  counted once.
-* **Objects not yet used.** ``active`` counts every object in the slabs that a
-  processor holds ready, so it moves in steps of a slab (13 sockets, say) and
-  misses the first few dozen new objects. Fit a slope over several numbers of
-  connections; a single small difference is not a measurement.
 """
 
 from __future__ import annotations
@@ -67,9 +52,8 @@ from typing import Final
 
 import psutil
 
-from bench.machine import accounting, procfs
-from bench.machine.accounting import GroupMemory
-from bench.machine.procfs import Slab
+from bench.machine import objects, procfs
+from bench.machine.objects import WATCH, GroupMemory, KernelGrowth, Slabs
 from bench.schema import Memory, MemoryParts
 from bench.text import KIB
 
@@ -100,13 +84,12 @@ PARTS: Final = {
 }
 """Part -> its source, and the reason where it has none."""
 
+A_SOCKET: Final = "a socket with inode, dentry and file, as the harness measured its own"
 OF_GROUP: Final = {
-    "kernel_socket_bytes": f"{BY_GROUP}: a socket with inode, dentry and file, as the harness "
-    "measured its own",
+    "kernel_socket_bytes": f"{BY_GROUP}: {A_SOCKET}",
     "kernel_other_bytes": f"{BY_GROUP}: its growth less the client's sockets and the other end, "
     "as the harness measured its own",
-    "server_socket_bytes": f"{BY_GROUP}: a socket with inode, dentry and file, as the harness "
-    "measured its own",
+    "server_socket_bytes": f"{BY_GROUP}: {A_SOCKET}",
 }
 """The same for parts that a control group counted."""
 
@@ -135,10 +118,8 @@ def kernel_stack_bytes() -> int | None:
 
 def send_buffer() -> int:
     """Bytes of the buffer that a thread keeps once it has sent on a TCP socket."""
-    page = os.sysconf("SC_PAGE_SIZE")
-    if procfs.read_int("proc/sys/net/core/high_order_alloc_disable"):
-        return page
-    return max(SEND_BUFFER_BYTES, page)
+    disabled = procfs.read_int("proc/sys/net/core/high_order_alloc_disable")
+    return max(0 if disabled else SEND_BUFFER_BYTES, os.sysconf("SC_PAGE_SIZE"))
 
 
 def user_memory(pid: int) -> int | None:
@@ -208,13 +189,13 @@ def free_memory(or_anonymous: bool = False) -> int | None:
     caller adds back what its own processes took.
     """
     fields = procfs.kib_fields(procfs.read("proc/meminfo") or "")
-    counted = ("MemFree", "Buffers", "Cached", *(["AnonPages"] if or_anonymous else []))
-    if not {*counted} <= fields.keys():
+    names = ("MemFree", "Buffers", "Cached", *(["AnonPages"] if or_anonymous else []))
+    if not {*names} <= fields.keys():
         return None
     of_processors = re.findall(
         r"^\s+count: +(\d{1,18})$", procfs.read("proc/zoneinfo") or "", re.MULTILINE | re.ASCII
     )
-    free = sum(fields[name] for name in counted)
+    free = sum(fields[name] for name in names)
     return free + sum(map(int, of_processors)) * os.sysconf("SC_PAGE_SIZE")
 
 
@@ -236,82 +217,6 @@ def wait_until_settled(deadline_s: float = 3.0) -> None:
         time.sleep(SETTLE_POLL_S)
 
 
-# --- kernel objects ----------------------------------------------------------------------
-
-
-SOCKET = ("TCP", "TCPv6")
-"""The protocol's part of a socket: one object for each end of a connection."""
-
-INODE = "sock_inode_cache"
-FILE = ("filp", "dentry", "lsm_inode_cache", "lsm_file_cache")
-"""Objects that the kernel creates along with each socket's inode (``sock_alloc_file``).
-
-Counted by the number of inodes, not by their own growth, because any program that
-opens a file or looks up a path changes it.
-"""
-
-WATCH = ("eventpoll_epi", "eventpoll_pwq", "ep_head")
-"""The objects behind one registration with epoll."""
-
-PORT = ("tcp_bind_bucket", "tcp_bind2_bucket")
-"""What a connecting socket holds for its port: one of each."""
-
-OTHER = (
-    *WATCH,
-    *PORT,
-    "task_struct",  # from here on: what one thread takes
-    "pid",
-    "vm_area_struct",
-    "anon_vma",
-    "anon_vma_chain",
-    "maple_node",
-    "vmap_area",
-)
-"""Objects counted by their growth: epoll items, port bindings, threads and their stacks."""
-
-NAMES = (*SOCKET, INODE, *FILE, *OTHER)
-
-
-def cache_id(name: str) -> str:
-    """The physical cache behind a name (``:A-0000128``), else the name itself."""
-    try:
-        return os.readlink(procfs.ROOT / "sys/kernel/slab" / name)
-    except OSError:
-        return name
-
-
-@dataclass(frozen=True, slots=True)
-class Slabs:
-    caches: dict[str, Slab]  # physical cache -> its objects
-    behind: dict[str, str]  # wanted name -> physical cache; merged ones share it
-
-    def size(self, names: Iterable[str]) -> int:
-        return sum(self.caches[self.behind[name]].size for name in names if name in self.behind)
-
-    def growth(self, before: Slabs, names: Iterable[str]) -> int:
-        return sum(
-            self.caches[cache].bytes - before.caches[cache].bytes
-            for cache in {self.behind[name] for name in names if name in self.behind}
-            if cache in before.caches
-        )
-
-    def grown(self, before: Slabs, name: str) -> int:
-        cache = self.behind.get(name)
-        if cache is None or cache not in before.caches:
-            return 0
-        return self.caches[cache].active - before.caches[cache].active
-
-
-def read_slabs() -> Slabs | None:
-    """Read the caches now; None if slabinfo cannot be read (not root, not Linux)."""
-    slabs = procfs.slabinfo(procfs.read("proc/slabinfo") or "")
-    if not slabs:
-        return None
-    caches = {cache_id(name): slab for name, slab in slabs.items()}
-    behind = {name: cache for name in NAMES if (cache := cache_id(name)) in caches}
-    return Slabs({cache: caches[cache] for cache in behind.values()}, behind)
-
-
 # --- a reading ---------------------------------------------------------------------------
 
 
@@ -326,8 +231,7 @@ class Snapshot:
     own: MemoryParts
     other: MemoryParts | None = None  # the process at the other end
     free: int | None = None  # of the machine, anonymous memory included
-    slabs: Slabs | None = None
-    group: GroupMemory | None = None  # where there are no slabs
+    kernel: Slabs | GroupMemory | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,15 +249,14 @@ class Reader:
 
     def read(self) -> Snapshot:
         """Look at the machine first, then at the processes."""
-        slabs, free = read_slabs(), free_memory(or_anonymous=True)
+        slabs, free = objects.read_slabs(), free_memory(or_anonymous=True)
         worker = psutil.Process(self.worker_pid)
         family = (worker, *worker.children(recursive=True))
-        own = total([process_parts(each, self.stack_bytes) for each in family])
-        other = None
-        if self.server_pid is not None:
-            other = process_parts(psutil.Process(self.server_pid), self.stack_bytes)
-        pids = [self.worker_pid, *([self.server_pid] if self.server_pid else [])]
-        return Snapshot(own, other, free, slabs, None if slabs else accounting.counted(*pids))
+        own = total([process_parts(process, self.stack_bytes) for process in family])
+        server = psutil.Process(self.server_pid) if self.server_pid else None
+        other = process_parts(server, self.stack_bytes) if server else None
+        pids = filter(None, (self.worker_pid, self.server_pid))
+        return Snapshot(own, other, free, slabs or objects.counted(*pids))
 
 
 # --- what grew ---------------------------------------------------------------------------
@@ -385,44 +288,20 @@ def send_buffers(before: MemoryParts, held: MemoryParts, connections: int) -> in
     return max(0, min(held.threads - before.threads, connections)) * send_buffer()
 
 
-@dataclass(frozen=True, slots=True)
-class KernelGrowth:
-    """What the kernel holds in addition, by owner, in bytes; None where unknown."""
-
-    sockets: int | None = None  # the client's
-    other: int | None = None  # the client's
-    server_sockets: int | None = None
-    server_other: int | None = None
-
-
 def kernel_growth(
-    before: Slabs | None, held: Slabs | None, connections: int, theirs: Sequence[str] = WATCH
+    before: Snapshot, held: Snapshot, connections: int, theirs: Sequence[str] = WATCH
 ) -> KernelGrowth:
-    """Split the growth of the slabs over both ends of ``connections`` loopback connections.
+    """What the kernel gained, split over both ends of ``connections`` loopback connections.
 
     The other end has one of each of ``theirs``: a fixture server watches each connection, and the
     load of a server under test has a port for it.
     """
-    if before is None or held is None:
-        return KernelGrowth()
-    sockets = held.growth(before, SOCKET) // 2
-    files = held.grown(before, INODE) * held.size((INODE, *FILE)) // 2
-    beyond = connections * held.size(theirs)
-    rest = held.growth(before, OTHER)
-    return KernelGrowth(sockets, files + rest - beyond, sockets, files + beyond)
-
-
-def counted_growth(
-    before: GroupMemory, held: GroupMemory, connections: int, theirs: Sequence[str]
-) -> KernelGrowth:
-    """The same split of what a control group counted."""
-    ends = before.ends
-    here, there = ends.socket, ends.accepted + ends.watch
-    if theirs == PORT:
-        here, there = ends.accepted, ends.socket + ends.port
-    own = held.slab - before.slab - round(connections * there)
-    sockets = round(connections * here)
-    return KernelGrowth(sockets, own - sockets, round(connections * there))
+    match before.kernel, held.kernel:
+        case (Slabs() as empty, Slabs() as full):
+            return full.since(empty, connections, theirs)
+        case (GroupMemory() as empty, GroupMemory() as full):
+            return full.since(empty, connections, theirs)
+    return KernelGrowth()
 
 
 def second_method(before: Snapshot, held: Snapshot) -> int | None:
@@ -441,11 +320,9 @@ def memory(
     before: Snapshot, held: Snapshot, connections: int, theirs: Sequence[str] = WATCH
 ) -> Memory:
     """What holding the connections added; ``theirs`` is as in :func:`kernel_growth`."""
-    kernel = kernel_growth(before.slabs, held.slabs, connections, theirs)
+    kernel = kernel_growth(before, held, connections, theirs)
     sources = {name: source for name, (source, _) in PARTS.items()}
-    if before.group and held.group:
-        kernel = counted_growth(before.group, held.group, connections, theirs)
-        sources |= OF_GROUP
+    sources |= OF_GROUP if isinstance(held.kernel, GroupMemory) else {}
     gained = {
         "send_buffer_bytes": send_buffers(before.own, held.own, connections),
         "kernel_socket_bytes": kernel.sockets,

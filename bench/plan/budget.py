@@ -163,13 +163,10 @@ TURNS = 1.15
 """Turns take longer than the work in them: they fill up, stop and resume."""
 
 SERVER_S = 0.35
-"""Start and warm-up of a block's server."""
+"""Start and warm-up of the server that the whole trials of a block share."""
 
 CEILING_S = 1.3
 """Measuring the server's ceiling, once in each block of the campaign."""
-
-SHARED_SERVER_SLOTS = 1000
-"""The trials of a point in one block share a server, up to this many slots."""
 
 FEWEST_BLOCKS = 3
 """A point has at least so many blocks, or as many as it is planned with, or none at all."""
@@ -185,26 +182,12 @@ def trial_s(point: Point, label: Label, slowness: float = 1.0) -> float:
     return point.waits_s + slowness * (START_S + work_s)
 
 
-def servers_s(point: Point, trials: int, blocks: int) -> float:
-    """Seconds to start the servers of so many trials in so many blocks."""
-    if point.interleaved:
-        return 0.0  # one each, in TOGETHER_S
-    return SERVER_S * (trials if point.slots > SHARED_SERVER_SLOTS else blocks)
-
-
-def block_s(entry: PlannedPoint) -> float:
-    """Seconds that one full block of a point should take, its servers included."""
-    trials = sum(trial_s(entry.point, label) for label in entry.labels)
-    return trials + servers_s(entry.point, len(entry.labels), 1)
-
-
 def plan_s(entries: Sequence[PlannedPoint], slowness: float = 1.0) -> float:
-    ceilings = max((entry.blocks for entry in entries if entry.point.ceiling), default=0)
-    total = ceilings * CEILING_S + slowness * sum(entry.point.prepare_s for entry in entries)
+    total = CEILING_S * max((entry.blocks for entry in entries if entry.point.ceiling), default=0)
     for entry in entries:
         point = entry.point
         total += sum(n * trial_s(point, label, slowness) for label, n in entry.labels.items())
-        total += slowness * servers_s(point, sum(entry.labels.values()), entry.blocks)
+        total += 0.0 if point.interleaved else slowness * SERVER_S * entry.blocks
     return total
 
 
@@ -221,7 +204,7 @@ def fit(
     kept = list(entries)
     least_first = sorted(
         range(len(entries)),
-        key=lambda p: (entries[p].point.sole, len(entries[p].labels), -block_s(entries[p])),
+        key=lambda p: (entries[p].point.sole, len(entries[p].labels), -plan_s([entries[p]])),
     )
     single = [place for place in least_first if not entries[place].point.memory]
     most = max(single, key=lambda place: len(entries[place].labels), default=None)

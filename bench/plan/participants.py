@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Final
 
 from crawlers.catalogue import HANDED_OVER, OURS, tagged
 from crawlers.registry import MODELS
 
 MAIN_VARIANTS = tagged("main")
 """The variants in every chart of the full profile; all others are on the ladder only."""
+
+CITED: Final = (*MODELS, *MAIN_VARIANTS)
+"""Whom README's table and sentences are about."""
 
 OTHER_LIBRARIES = tuple(name for name in MAIN_VARIANTS if OURS[name].family != "threads")
 """The main variants that one would take in place of asyncio."""
@@ -38,49 +42,87 @@ FREE = "threads"
 """The model that uses every processor on an interpreter without the lock, and on no other."""
 
 
+ABLE: Final = (*SPREADING, *HANDED_OVER)
+"""The backends that can use every processor they are given."""
+
+SWITCHING = ("threads", "threads_long_switch")
+"""The backends that show what the interpreter's switch interval does to many threads."""
+
+TLS_PAGES: Final = (
+    "asyncio_protocol",
+    "uvloop_protocol",
+    "anyio",
+    "tornado",
+    "aiofastnet",
+    "aiofastnet_protocol",
+    "urllib3",
+    "requests",
+    "httpx",
+    "httpx2",
+)
+"""Whose pages are measured over TLS beside :data:`CITED`: every library with its own way to do it.
+
+Rungs that change something else (timeouts, the selector's system call, a thread's stack) do
+TLS as the backend that they change, and tuned stacks as the stack. Their memory is measured all
+the same.
+"""
+
+SMALL_BUFFER: Final = ("asyncio_small_tls",)
+"""The rung that makes asyncio's buffer small: beside the default at every number."""
+
+REMEDIES: Final = ("async_await_to_thread", "async_await_pool", "threads")
+"""The remedies for a loop, and the model whose threads pass the interpreter's lock on."""
+
+LOOPS: Final = (BASE, "async_await", "uvloop")
+"""One thread each, so that every page waits until the work on another is done."""
+
+MIXED: Final = (*LOOPS, *REMEDIES, "threads_short_switch", "threads_long_switch", "processes")
+
+FEWER_MIXED: Final = tuple(name for name in MIXED if name not in ("uvloop", "threads_long_switch"))
+"""The backends where the work is short or long: two loops say as much as three."""
+
+
 @dataclass(frozen=True, slots=True)
 class Participants:
-    """In how many blocks of a point each group of backends takes part.
+    """In how many blocks of a point each backend takes part: by groups of names, and all others.
 
-    The groups are the four models, the main variants and all other backends.
-    ``also`` are others that count as main variants, ``only`` leaves everyone else out.
-    Variants that change nothing but work (:data:`crawlers.catalogue.HANDED_OVER`) take part
-    where ``only`` names them, or where the user did: then ``named`` is set.
+    A backend of several groups counts with the first. ``rest`` is None where nobody else takes
+    part, even if the user names them. Variants that change nothing but work
+    (:data:`crawlers.catalogue.HANDED_OVER`) take part where a group has them, or the user did.
     """
 
-    models: int
-    variants: int = 0
-    rest: int = 0
-    also: tuple[str, ...] = ()
-    only: tuple[str, ...] | None = None
-    named: bool = False
+    groups: tuple[tuple[tuple[str, ...], int], ...]
+    rest: int | None = 0
 
     @property
     def blocks(self) -> int:
-        return max(self.models, self.variants, self.rest)
+        return max(self.rest or 0, *(blocks for _, blocks in self.groups))
 
-    def blocks_of(self, name: str) -> int:
-        """In how many blocks the backend of this name takes part."""
-        if self.only is not None and name not in self.only:
-            return 0
-        if name in HANDED_OVER and self.only is None and not self.named:
-            return 0
-        if name in MODELS:
-            return self.models
-        return self.variants if name in (*MAIN_VARIANTS, *self.also) else self.rest
-
-    def opened(self) -> Participants:
-        """Everyone in every block: for backends that the user asked for by name."""
-        all_of_them = self.blocks
-        return replace(self, models=all_of_them, variants=all_of_them, rest=all_of_them, named=True)
+    def blocks_of(self, name: str, *, named: bool = False) -> int:
+        """In how many blocks a backend takes part; in every block if the user named it."""
+        for names, blocks in self.groups:
+            if name in names:
+                return self.blocks if named else blocks
+        if named and self.rest is not None:
+            return self.blocks
+        return 0 if name in HANDED_OVER else self.rest or 0
 
     def resized(self, blocks: int) -> Participants:
-        """The same in another number of blocks.
+        """The same in another number of blocks; who was in every block stays in every block."""
 
-        A group that was in every block stays in every block.
-        """
-        models, variants, rest = (
-            blocks if group == self.blocks else min(group, blocks)
-            for group in (self.models, self.variants, self.rest)
+        def fitted(group: int) -> int:
+            return blocks if group == self.blocks else min(group, blocks)
+
+        return Participants(
+            tuple((names, fitted(group)) for names, group in self.groups),
+            None if self.rest is None else fitted(self.rest),
         )
-        return replace(self, models=models, variants=variants, rest=rest)
+
+
+def usually(names: tuple[str, ...], blocks: int, *, rest: int = 0) -> Participants:
+    """These backends; any other in ``rest`` blocks, or in every block if the user names it."""
+    return Participants(((names, blocks),), rest)
+
+
+def only(names: tuple[str, ...], blocks: int) -> Participants:
+    return Participants(((names, blocks),), None)

@@ -115,33 +115,33 @@ def labels_of(
     too, so that it sleeps where others' polls; then whatever they are compared with has a
     companion (:data:`bench.conditions.condition.ASLEEP`).
     """
-    rule = point.who.opened() if named else point.who
-    labels = [label for label in map(Label.parse, backends) if point.open_to(label.name)]
-    chosen = {label: blocks for label in labels if (blocks := rule.blocks_of(label.name))}
+    blocks_of = {
+        label: point.who.blocks_of(label.name, named=named)
+        for label in map(Label.parse, backends)
+        if point.open_to(label.name)
+    }
+    chosen = {label: blocks for label, blocks in blocks_of.items() if blocks}
     if point.modes:
         return {
             replace(label, condition=mode.name): blocks
             for label, blocks in chosen.items()
             for mode in point.modes
         }
-    # Companions: in as many blocks as what shares the server's processor.
-    most = max((n for label, n in chosen.items() if label.name in sharing), default=0)
-    if not point.polls:
-        most = 0
-    taking_part = dict(chosen)
+    shared = [blocks for label, blocks in chosen.items() if label.name in sharing and point.polls]
+    further = dict[Label, int]()
     for condition in point.varied:
-        only = condition.only
-        having = [label for label in chosen if only is None or label.name in only]
+        most = max(shared, default=0) if condition.kind == "companion" else point.blocks
+        names = condition.only or {label.name for label in chosen}
+        having = [label for label in chosen if label.name in names]
         if condition.name == TWIN:  # of a backend on several interpreters the first has the twin
             first = {label.name: label for label in reversed(having)}
-            having = [first[name] for name in only or first if name in first]
-        limit = most if condition.kind == "companion" else rule.blocks
-        if limit:
-            taking_part |= {
-                replace(label, condition=condition.name): min(chosen[label], limit)
+            having = [first[name] for name in names if name in first]
+        if most:
+            further |= {
+                replace(label, condition=condition.name): min(chosen[label], most)
                 for label in having
             }
-    return taking_part
+    return chosen | further
 
 
 def sharing(known: Iterable[Backend]) -> set[str]:

@@ -1,12 +1,11 @@
 """Profiles: which points a campaign measures, and how often.
 
-A *profile* is a set of points, each with the number of blocks that a group of
-backends takes part in: ``Participants(models, main variants, all others)``. Profiles
-are sized for two processors; a slower machine gets fewer blocks, see
-:mod:`bench.plan.budget`. Pages are chosen so that
-``callbacks`` works for about 0.3 s in each block of a point in turns of the full profile, which is
-thirty turns; every other label gets a site on which it works for as long
-(:mod:`bench.plan.budget`). Whole trials of a model backend take half a second to two seconds.
+A *profile* is a set of points, each with those who take part, and in how many blocks
+(:class:`bench.plan.participants.Participants`). Profiles are sized for two processors; a slower
+machine gets fewer blocks, see :mod:`bench.plan.budget`. Pages are chosen so that ``callbacks``
+works for about 0.3 s in each block of a point in turns of the full profile, which is thirty turns;
+every other label gets a site on which it works for as long (:mod:`bench.plan.budget`). Whole trials
+of a model backend take half a second to two seconds.
 Blocks and pages come from the scatter of the A/A pairs in a reference campaign
 (docs/notebook/method-studies.md, "How many blocks, and how long").
 """
@@ -24,26 +23,27 @@ from bench.machine import cpu
 from bench.plan import workloads as points
 from bench.plan.participants import (
     BASE,
+    CITED,
+    FEWER_MIXED,
     FREE,
     MAIN_VARIANTS,
     MAPPED,
+    MIXED,
     OTHER_LIBRARIES,
     PAIRED,
     PINNED,
-    TWINS,
-    Participants,
-)
-from bench.plan.workloads import (
-    COMPANIONS,
-    FEW,
-    FEWER_MIXED,
-    REFERENCE_SLOTS,
     REMEDIES,
     SMALL_BUFFER,
-    Point,
+    SPREADING,
+    SWITCHING,
+    TLS_PAGES,
+    TWINS,
+    Participants,
+    only,
+    usually,
 )
+from bench.plan.workloads import COMPANIONS, FEW, REFERENCE_SLOTS, Point
 from bench.schema import SpreadOver
-from bench.sides.servers import Tls
 from crawlers.registry import MODELS
 from server.models.catalogue import SERVERS
 
@@ -52,6 +52,9 @@ REGIME = ((10, 10, 250), (100, 10, 2000))
 
 CROSSOVER = ((1000, 100, 2500), (3000, 1000, 2000))
 """The same beyond the regime map, where slots ÷ delay is what threads can just fetch, or cannot."""
+
+CROSSING: Final = Participants((((BASE, "threads", "async_await"), 5), (SWITCHING, 3)), None)
+"""Threads with both switch intervals, and the models that they are compared with."""
 
 PAIR: Final = ASLEEP.of(*PAIRED)
 TWO_TWINS: Final = TWIN.of(BASE, "async_await")
@@ -63,18 +66,18 @@ SPREADS: tuple[SpreadOver, ...] = ("apart", "shared")
 
 SERVING: Final = (*MODELS, "uvloop", "trio", "gevent", "aiohttp_web")
 """The main servers: each changes one thing, but for the last."""
-SERVED_BY_MAIN: Final = Participants(5, 5, 5, only=SERVING)
-SERVED_ONCE: Final = Participants(1, 1, 1, only=SERVING)
+SERVED_BY_MAIN: Final = only(SERVING, 5)
+SERVED_ONCE: Final = only(SERVING, 1)
 
 
-def served_by() -> Participants:
+def served_by(blocks: int) -> Participants:
     """Every server that can serve a thousand clients at once.
 
     On two processors ``threads`` has one as a server: then it is what ``threads_one_processor`` is.
     """
     same = (PINNED,) if len(cpu.split_cores().usable) <= 2 else ()
     others = ("bare", "threads_pool", *REMEDIES[:2], *same)
-    return Participants(5, 5, 5, only=tuple(name for name in SERVERS if name not in others))
+    return only(tuple(name for name in SERVERS if name not in others), blocks)
 
 
 ON_ASYNCIO: Final = ("async_await", *OTHER_LIBRARIES)
@@ -114,15 +117,15 @@ def smoke() -> Profile:
         "smoke",
         "under 90 s: small sizes, two blocks; shows that it works, and no more",
         points=(
-            points.throughput(1, 1500, Participants(1)),
-            points.throughput(100, 6000, Participants(2, 2)),
-            points.fetch(100, 12000, Participants(2, 2)),
-            points.waiting(10, 50, Participants(1)),
-            points.waiting(100, 500, Participants(2)),
-            *(points.c10k(connections, Participants(1, 1)) for connections in (50, 100, 250, 500)),
-            points.tls_c10k(50, Participants(1, 1)),
-            points.openloop(1000, 0.5, Participants(1)),
-            points.openloop(4000, 0.5, Participants(1)),
+            points.throughput(1, 1500, usually(MODELS, 1)),
+            points.throughput(100, 6000, usually(CITED, 2)),
+            points.fetch(100, 12000, usually(CITED, 2)),
+            points.waiting(10, 50, usually(MODELS, 1)),
+            points.waiting(100, 500, usually(MODELS, 2)),
+            *(points.c10k(connections, usually(CITED, 1)) for connections in (50, 100, 250, 500)),
+            points.c10k(50, usually(CITED, 1), tls=True),
+            points.openloop(1000, 0.5, usually(MODELS, 1)),
+            points.openloop(4000, 0.5, usually(MODELS, 1)),
             points.recorder_cost(6000, 1),
         ),
         backends=MODELS,
@@ -138,7 +141,7 @@ def quick() -> Profile:
     trial is the start of its process, so trials are short, and open loops have just the requests
     that a p99 needs. The first rate is one that all carry; at the last, nobody does.
     """
-    all_seven = Participants(5, 5)
+    all_seven, twice, once = (usually(CITED, blocks) for blocks in (5, 2, 1))
     return Profile(
         "quick",
         "under 4 minutes: the default; ten charts, with an interval for each headline",
@@ -148,18 +151,18 @@ def quick() -> Profile:
                 varied=(TWIN.of(BASE), PAIR),
                 controls=(),
             ),
-            replace(points.throughput(10, 7000, Participants(2, 2)), varied=()),
-            replace(points.throughput(1000, 12_000, Participants(2, 2)), varied=()),
-            points.c10k(100, Participants(2, 2)),
-            *(points.c10k(connections, Participants(1, 1)) for connections in (300, 1000, 3000)),
-            points.tls_c10k(50, Participants(2, 2)),
-            *(points.tls_c10k(connections, Participants(1, 1)) for connections in (100, 200, 300)),
+            replace(points.throughput(10, 7000, twice), varied=()),
+            replace(points.throughput(1000, 12_000, twice), varied=()),
+            points.c10k(100, twice),
+            *(points.c10k(connections, once) for connections in (300, 1000, 3000)),
+            points.c10k(50, twice, tls=True),
+            *(points.c10k(connections, once, tls=True) for connections in (100, 200, 300)),
             points.openloop(2000, 0.5, all_seven),
-            points.openloop(4000, 0.3, Participants(3, 3)),
-            points.openloop(16_000, 0.1, Participants(3, 3)),
-            points.openloop(100_000, 0.03, Participants(2, 2)),
-            points.mixed(10, 500, 0.4, Participants(5, 5, 5, only=("async_await", *REMEDIES[:2]))),
-            points.connect(100, 15_000, replace(all_seven, only=ON_ASYNCIO)),
+            points.openloop(4000, 0.3, usually(CITED, 3)),
+            points.openloop(16_000, 0.1, usually(CITED, 3)),
+            points.openloop(100_000, 0.03, twice),
+            points.mixed(10, 500, 0.4, only(("async_await", *REMEDIES[:2]), 5)),
+            points.in_modes("connect", 100, 15_000, only(ON_ASYNCIO, 5)),
         ),
         backends=(*MODELS, *OTHER_LIBRARIES, *REMEDIES[:2]),
         budget_s=225.0,
@@ -172,66 +175,64 @@ def full() -> Profile:
     The A/A twin takes part wherever a chart may draw a ratio: more than forty
     comparisons of one backend with itself.
     """
+    models, cited = usually(MODELS, 5), usually(CITED, 5)
+    over_tls = Participants(((CITED, 5), (TLS_PAGES, 1)), None)
     return Profile(
         "full",
         "under 40 minutes: every backend, five blocks in turns; what a talk should cite",
         points=(
-            points.fetch(10, 28000, Participants(5, 5)),
-            points.fetch(100, 28000, Participants(5, 5, also=BARRED)),
-            points.fetch(1000, 42000, Participants(5, 5)),
+            points.fetch(10, 28000, cited),
+            points.fetch(100, 28000, usually((*CITED, *BARRED), 5)),
+            points.fetch(1000, 42000, cited),
             replace(
-                points.throughput(10, 14000, Participants(5, 5)),
+                points.throughput(10, 14000, cited),
                 varied=(TWIN.of(*TWINS), COMPANIONS),
             ),
-            points.throughput(100, 16000, Participants(5, 5, also=MAPPED[:1])),
-            points.throughput(1000, 26000, Participants(5, 5)),
-            points.whole(100, 4000, Participants(5, 5)),
-            points.waiting(10, 260, Participants(5)),
-            points.waiting(100, 2600, Participants(5, 5)),
-            points.waiting(1000, 20_000, Participants(5, 5)),
-            *(points.regime(*cell, Participants(5)) for cell in REGIME),
-            points.with_long_switch(points.regime(1000, 10, 4000, Participants(5))),
-            *(points.crossover(*cell, Participants(5, rest=3)) for cell in CROSSOVER),
-            points.ladder(100, 9000, Participants(5, 5, 5)),
-            points.switch(1000, 6000, Participants(5, 5, 5)),
-            points.fairness(1000, 20000, Participants(5)),
-            points.c10k(100, Participants(2, 2)),
-            points.c10k(300, Participants(2, 2)),
-            points.c10k(1000, Participants(2, 2, 1)),
-            points.c10k(10000, Participants(2, 1)),
-            points.tls_fetch(10, 20000, Participants(5, 5, 1)),
-            points.tls_handshake(10, 20000, Participants(5, 5, 1)),
-            points.churn(100, 16000, Participants(5, 5)),
-            points.headers(100, 16000, Participants(5)),
+            points.throughput(100, 16000, usually((*CITED, *MAPPED[:1]), 5)),
+            points.throughput(1000, 26000, cited),
+            points.whole(100, 4000, cited),
+            points.waiting(10, 260, models),
+            points.waiting(100, 2600, cited),
+            points.waiting(1000, 20_000, cited),
+            *(points.regime(*cell, models) for cell in REGIME),
+            points.regime(1000, 10, 4000, only((*MODELS, *SWITCHING), 5)),
+            *(points.crossover(*cell, CROSSING) for cell in CROSSOVER),
+            points.ladder(9000, usually(CITED, 5, rest=5)),
+            points.switch(1000, 6000, 5),
+            points.fairness(1000, 20000, models),
+            points.c10k(100, usually(CITED, 2)),
+            points.c10k(300, usually(CITED, 2)),
+            points.c10k(1000, usually(CITED, 2, rest=1)),
+            points.c10k(10000, Participants(((MODELS, 2), (MAIN_VARIANTS, 1)))),
+            points.in_modes("tls-fetch", 10, 20000, over_tls),
+            points.in_modes("tls-handshake", 10, 20000, over_tls),
+            points.in_modes("churn", 100, 16000, cited),
+            points.in_modes("headers", 100, 16000, models),
             *(
-                points.tls_c10k(connections, Participants(2, 2, also=SMALL_BUFFER))
+                points.c10k(connections, usually((*CITED, *SMALL_BUFFER), 2), tls=True)
                 for connections in (100, 1000, 3000)
             ),
-            points.tls_c10k(300, Participants(2, 2, 1)),
-            points.cancel(1, Participants(1, 1)),
-            points.cancel(1000, Participants(5, 5)),
-            *(points.openloop(rate, 0.8, Participants(5)) for rate in (1000, 4000, 16000, 32000)),
-            points.mixed(1, 3000, 0.5, Participants(2, 2, 2, only=FEWER_MIXED)),
-            points.mixed(10, 500, 0.5, Participants(5, 5, 5)),
-            *(points.processors(how, 10000, Participants(5, 0, 5)) for how in SPREADS),
+            points.c10k(300, usually(CITED, 2, rest=1), tls=True),
+            points.cancel(1, usually(CITED, 1)),
+            points.cancel(1000, cited),
+            *(points.openloop(rate, 0.8, models) for rate in (1000, 4000, 16000, 32000)),
+            points.mixed(1, 3000, 0.5, only(FEWER_MIXED, 2)),
+            points.mixed(10, 500, 0.5, only(MIXED, 5)),
+            *(points.processors(how, 10000, only((*MODELS, *SPREADING), 5)) for how in SPREADS),
             *points.scaling(10000, 5),
-            *points.real(Participants(5, 5)),
+            *points.real(cited),
             points.recorder_cost(20000, 6),
             points.handovers("crawled", 50_000, 5),
-            points.serve(100, 20, served_by()),
+            points.serve(100, 20, served_by(5)),
             points.accept(100, 15, SERVED_BY_MAIN),
-            points.mixed_server(10, 400, 3.0, replace(SERVED_ONCE, only=(*SERVING, *REMEDIES[:2]))),
+            points.mixed_server(10, 400, 3.0, only((*SERVING, *REMEDIES[:2]), 1)),
             points.slow_readers(1000, 50, SERVED_ONCE),
-            points.hold(1000, replace(served_by(), models=1, variants=1, rest=1)),
-            points.hold(1000, SERVED_ONCE, Tls()),
+            points.hold(1000, served_by(1)),
+            points.hold(1000, SERVED_ONCE, tls=True),
         ),
         backends=None,
         budget_s=2400.0,
     )
-
-
-CITED: Final = (*MODELS, *MAIN_VARIANTS)
-"""Whom README's table and sentences are about."""
 
 
 def headlines() -> Profile:
@@ -242,24 +243,22 @@ def headlines() -> Profile:
     measured in whole crawls, and in turns only on one.
     """
     one_thread = tuple(PINNED if name == FREE else name for name in CITED)
-    who = Participants(5, 5, 5, only=one_thread)
-    crawling = replace(who, only=(*one_thread, *MAPPED[:1]))
-    held = Participants(2, 2, only=CITED)
-    served = Participants(5, 5, 5, only=SERVING)
+    pinned, held = only(one_thread, 5), only(CITED, 2)
+    crawling = only((*one_thread, *MAPPED[:1]), 5)
     return Profile(
         "headlines",
         "ten minutes: what README quotes; run it again on another day, and combine",
         points=(
-            replace(points.fetch(100, 14000, who), varied=(TWO_TWINS, PAIR)),
+            replace(points.fetch(100, 14000, pinned), varied=(TWO_TWINS, PAIR)),
             replace(points.throughput(100, 7000, crawling), varied=(TWIN.of(BASE), COMPANIONS)),
             points.handovers("crawled", 50_000, 5),
             points.handovers("fetched", 50_000, 5),
             *(points.c10k(connections, held) for connections in (100, 300, 1000, 3000)),
-            *(points.tls_c10k(connections, held) for connections in (100, 300, 1000, 2000)),
-            points.churn(100, 17_000, who),
-            *(points.openloop(rate, 1.0, Participants(5, 5, only=CITED)) for rate in (4000,)),
-            points.serve(100, 20, served),
-            points.hold(1000, replace(served, models=2, variants=2, rest=2)),
+            *(points.c10k(connections, held, tls=True) for connections in (100, 300, 1000, 2000)),
+            points.in_modes("churn", 100, 17_000, pinned),
+            points.openloop(4000, 1.0, only(CITED, 5)),
+            points.serve(100, 20, SERVED_BY_MAIN),
+            points.hold(1000, only(SERVING, 2)),
         ),
         backends=(*CITED, PINNED, *MAPPED[:1], "aiohttp_web"),
         budget_s=600.0,
@@ -273,11 +272,11 @@ def reference() -> Profile:
         "about 50 minutes: full, with few connections, and ten thousand threads",
         points=(
             *full().points,
-            *(points.few(slots, Participants(5)) for slots in FEW),
-            *(points.serve(slots, 20, Participants(5, only=MODELS)) for slots in FEW[:-1]),
-            points.crossover(10_000, 1000, 5000, Participants(2, only=MODELS)),
-            points.cancel(10000, Participants(1)),
-            points.mixed(100, 50, 2.5, Participants(1, 1, 1, only=FEWER_MIXED)),
+            *(points.few(slots, only(MODELS, 5)) for slots in FEW),
+            *(points.serve(slots, 20, only(MODELS, 5)) for slots in FEW[:-1]),
+            points.crossover(10_000, 1000, 5000, only(MODELS, 2)),
+            points.cancel(10000, usually(MODELS, 1)),
+            points.mixed(100, 50, 2.5, only(FEWER_MIXED, 1)),
             points.serve(10, 20, SERVED_BY_MAIN),
             points.serve(1000, 20, SERVED_BY_MAIN),
             points.hold(10000, SERVED_ONCE),
@@ -298,7 +297,7 @@ def equal() -> Profile:
     server sleeps, because threads on all of two processors share its own, except where that is
     flipped. One more point compares memory on all processors.
     """
-    who = Participants(5, 5, 5, only=STARRING)
+    who = only(STARRING, 5)
     crawl = replace(
         points.closed_loop("equal", REFERENCE_SLOTS, 14000, who), interleaved=True, sole=True
     )
@@ -325,9 +324,9 @@ def interpreters() -> Profile:
         "interpreters",
         "for python -m bench study interpreters: 27 s for each model on each interpreter",
         points=(
-            replace(points.throughput(100, 5000, Participants(5)), controls=()),
-            points.c10k(2000, Participants(5)),
-            points.processors("shared", 8000, Participants(5, 0, 5, only=(BASE, FREE, *ON_ALL))),
+            replace(points.throughput(100, 5000, usually(MODELS, 5)), controls=()),
+            points.c10k(2000, usually(MODELS, 5)),
+            points.processors("shared", 8000, only((BASE, FREE, *ON_ALL), 5)),
         ),
         backends=(*MODELS, *ON_ALL),
     )
@@ -344,10 +343,10 @@ def servers() -> Profile:
             points.serve(100, 60, who),
             points.serve(1000, 40, who),
             points.accept(100, 40, who),
-            points.mixed_server(10, 400, 4.0, replace(who, only=(*SERVING, *REMEDIES[:2]))),
+            points.mixed_server(10, 400, 4.0, only((*SERVING, *REMEDIES[:2]), 5)),
             points.slow_readers(1000, 50, who),
             points.hold(10000, who),
-            points.hold(1000, who, Tls()),
+            points.hold(1000, who, tls=True),
         ),
         backends=(*SERVING, *REMEDIES[:2]),
     )

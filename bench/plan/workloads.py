@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import metadata
@@ -33,19 +34,20 @@ from bench.conditions.work import WithWork
 from bench.machine import cpu
 from bench.plan.labels import Label
 from bench.plan.participants import (
+    ABLE,
     BASE,
     FREE,
-    MAIN_VARIANTS,
     PAIRED,
     PINNED,
     SPREADING,
+    SWITCHING,
     TWINS,
     Participants,
+    only,
 )
 from bench.schema import SpreadOver
 from bench.sides.servers import Tls
-from crawlers.catalogue import HANDED_OVER, OURS
-from crawlers.registry import MODELS
+from crawlers.catalogue import OURS
 from server.models.catalogue import SERVERS
 
 PAGE_BYTES = 2048
@@ -70,12 +72,6 @@ REFERENCE_SLOTS = 100
 """The number of slots that stands for all others: three A/A pairs and the controls are there."""
 
 COMPANIONS: Final = ASLEEP.of(*PAIRED, "async_await")
-
-ABLE: Final = (*SPREADING, *HANDED_OVER)
-"""The backends that can use every processor they are given."""
-
-SWITCHING = ("threads", "threads_long_switch")
-"""The backends that show what the interpreter's switch interval does to many threads."""
 
 DEFAULT_SIGMA = 0.5
 """Sigma of ``lognormal:MEDIAN`` without one, as the server documents it."""
@@ -124,11 +120,6 @@ class Point:
     def urls(self) -> int | None:
         """The pages of a list; None: crawl from the root."""
         return self.pages if self.site.startswith("list:") else None
-
-    @property
-    def prepare_s(self) -> float:
-        """What the first server of a campaign needs beforehand."""
-        return DIRECTORY_S if self.site.startswith("dir:") else 0.0
 
     @property
     def load(self) -> UnderLoad | None:
@@ -245,6 +236,9 @@ def listed(workload: str, slots: int, urls: int, who: Participants) -> Point:
     )
 
 
+# --- what a page costs -------------------------------------------------------------------
+
+
 def throughput(slots: int, pages: int, who: Participants) -> Point:
     """A crawl without delay: what a crawled page costs, links and all."""
     here = slots == REFERENCE_SLOTS
@@ -255,6 +249,18 @@ def throughput(slots: int, pages: int, who: Participants) -> Point:
         ceiling=True,
         interleaved=True,
     )
+
+
+def ladder(pages: int, who: Participants) -> Point:
+    """The same for every backend, on few enough pages for the slowest stacks."""
+    return replace(throughput(REFERENCE_SLOTS, pages, who), workload="ladder", controls=())
+
+
+def whole(slots: int, pages: int, who: Participants) -> Point:
+    """The crawl of throughput in whole trials, one after the other: do they agree with turns?"""
+    point = closed_loop("whole", slots, pages, who)
+    varied = (TWIN.of(*TWINS), ASLEEP.of(*PAIRED))
+    return replace(point, varied=varied, ceiling=True, beside=f"throughput-{slots}")
 
 
 def fetch(slots: int, urls: int, who: Participants) -> Point:
@@ -273,38 +279,90 @@ FEW: Final = (1, 2, 3, 5, 10)
 
 def few(slots: int, who: Participants) -> Point:
     """A crawl over few connections; threads and loops are placed alike: with one, that decides."""
-    point = closed_loop("few", slots, 9000 if slots == 1 else 14000, replace(who, only=MODELS))
+    point = closed_loop("few", slots, 9000 if slots == 1 else 14000, who)
     return replace(point, conditions=(EVERYWHERE,), interleaved=True, sole=True)
 
 
-def whole(slots: int, pages: int, who: Participants) -> Point:
-    """The crawl of throughput in whole trials, one after the other: do they agree with turns?"""
-    point = closed_loop("whole", slots, pages, who)
-    twins = TWIN.of(*TWINS) if who.variants else TWIN.of(BASE)
-    varied = (twins, ASLEEP.of(*PAIRED))
-    return replace(point, varied=varied, ceiling=True, beside=f"throughput-{slots}")
+MODES: Final[Mapping[str, tuple[Condition, ...]]] = {
+    "tls-fetch": (PLAIN, ENCRYPTED),  # what encryption adds to a page on a kept connection
+    "tls-handshake": (NEW, HANDSHAKE, TICKETS),  # resumed, if a client can
+    "churn": (PLAIN, NEW),
+    "connect": (NEW,),  # backends are compared with each other
+    "headers": tuple(map(with_lines, LINES)),  # that differ from page to page
+}
+"""The modes of a list: each backend takes turns with itself in all of them.
+
+Without TLS, a backend that has a connection for each page sends ``Connection: close`` with each
+request. The server closes first, so TIME_WAIT is at its end and holds none of the client's ports;
+docs/notebook/method-studies.md has the counts.
+"""
 
 
-def waiting(slots: int, pages: int, who: Participants) -> Point:
-    """A delay of 50 ms: what waiting costs, in ``pages`` pages beyond the first of each slot."""
-    point = opened("waiting", slots, pages, who, mean_delay_s(WAITING_DELAY))
-    return replace(point, delay=WAITING_DELAY, varied=(TWIN.of(BASE),))
+def in_modes(workload: str, slots: int, urls: int, who: Participants) -> Point:
+    point = listed(workload, slots, urls, who)
+    return replace(point, interleaved=True, varied=MODES[workload])
 
 
-def ladder(slots: int, pages: int, who: Participants) -> Point:
-    """Every backend, on few enough pages for the slowest stacks."""
+def recorder_cost(pages: int, blocks: int) -> Point:
+    """The same crawl in turns, with a recorder that keeps times and with one that keeps nothing."""
+    point = closed_loop("cost", REFERENCE_SLOTS, pages, only((BASE,), blocks))
+    return replace(point, varied=(NULL,), interleaved=True)
+
+
+def handovers(what: Literal["crawled", "fetched"], pages: int, blocks: int) -> Point:
+    """Whole crawls of threads on one processor and on all, with their context switches.
+
+    Whole and long, because the beginning of a crawl of threads costs more than the rest, and
+    because a stopped thread is a context switch. The base has one processor and all of them, too.
+    """
+    who = only((FREE, PINNED, BASE), blocks)
+    if what == "crawled":
+        point = closed_loop("handovers", REFERENCE_SLOTS, pages, who)
+    else:
+        point = listed("handovers", REFERENCE_SLOTS, pages, who)
+    return replace(point, setting=what, conditions=(WINDOWS,), varied=(ALL.of(BASE),), sole=True)
+
+
+# --- waiting -----------------------------------------------------------------------------
+
+MANY_SLOTS_COST: Final = 3.0
+"""What a page takes with so many slots, in multiples of its time with a hundred."""
+
+
+def opened(workload: str, slots: int, pages: int, who: Participants, delay: str) -> Point:
+    """``pages`` pages beyond the first of each slot behind a delay, once all slots are at work."""
+    delay_s = mean_delay_s(delay)
+    opening = Opening(slots=slots, delay_s=delay_s, own={"recorder": "slots"})
+    point = listed(workload, slots, slots + pages, who)
     return replace(
-        closed_loop("ladder", slots, pages, who),
-        varied=(TWIN.of(*TWINS), COMPANIONS),
-        ceiling=True,
-        interleaved=True,
+        point,
+        delay=delay,
+        conditions=(opening,),
+        waits_s=opening.settled_s + delay_s * pages / slots,
+        work_s=point.work_s * (MANY_SLOTS_COST if slots >= 1000 else 1.0),
     )
 
 
-def switch(slots: int, pages: int, who: Participants) -> Point:
+def waiting(slots: int, pages: int, who: Participants) -> Point:
+    """A delay of 50 ms: what waiting costs."""
+    point = opened("waiting", slots, pages, who, WAITING_DELAY)
+    return replace(point, varied=(TWIN.of(BASE),))
+
+
+def crossover(slots: int, delay_ms: int, pages: int, who: Participants) -> Point:
+    """The same behind a fixed delay.
+
+    The delay is fixed, and the start spreads the slots over it: what so many slots can fetch
+    at most is then exact, and no slow answer decides when a short trial ends.
+    """
+    point = opened("crossover", slots, pages, who, f"fixed:{delay_ms}")
+    return replace(point, setting=f"{slots}x{delay_ms}ms", sole=True)
+
+
+def switch(slots: int, pages: int, blocks: int) -> Point:
     """Threads that wait: what the interpreter's switch interval costs them."""
-    point = closed_loop("ladder", slots, pages, who, delay=WAITING_DELAY)
-    return replace(point, who=replace(who, only=SWITCHING), varied=(), sole=True)
+    point = closed_loop("ladder", slots, pages, only(SWITCHING, blocks), delay=WAITING_DELAY)
+    return replace(point, varied=(), sole=True)
 
 
 def regime(slots: int, delay_ms: int, pages: int, who: Participants) -> Point:
@@ -321,51 +379,26 @@ def fairness(slots: int, urls: int, who: Participants) -> Point:
     return replace(listed("fairness", slots, urls, who), conditions=(SLOTS,))
 
 
-def c10k(connections: int, who: Participants) -> Point:
-    """Connections held open at a barrier: how much memory one takes."""
-    return replace(
-        listed("c10k", connections, connections, who),
-        conditions=(Filling(), HELD),
-        deadline_s=180.0,
-        waits_s=SETTLE_S + connections / RAMP_PER_S,
-        work_s=connections * HELD_S,
-    )
-
-
-def openloop(rate: int, seconds: float, who: Participants) -> Point:
-    """Requests due on a Poisson schedule: how long a user would wait."""
-    urls = max(1, round(rate * seconds))
-    return replace(
-        listed("openloop", REFERENCE_SLOTS, urls, who),
-        setting=str(rate),
-        conditions=(Scheduled(per_s=rate),),
-        waits_s=seconds,
-        work_s=max(0.0, urls * LISTED_PAGE_S - seconds),
-    )
-
-
-def recorder_cost(pages: int, blocks: int) -> Point:
-    """The same crawl in turns, with a recorder that keeps times and with one that keeps nothing."""
-    point = closed_loop("cost", 100, pages, Participants(blocks, only=(BASE,)))
-    return replace(point, varied=(NULL,), interleaved=True)
-
-
-def handovers(what: Literal["crawled", "fetched"], pages: int, blocks: int) -> Point:
-    """Whole crawls of threads on one processor and on all, with their context switches.
-
-    Whole and long, because the beginning of a crawl of threads costs more than the rest, and
-    because a stopped thread is a context switch. The base has one processor and all of them, too.
-    """
-    who = Participants(blocks, blocks, blocks, only=(FREE, PINNED, BASE))
-    if what == "crawled":
-        point = closed_loop("handovers", REFERENCE_SLOTS, pages, who)
-    else:
-        point = listed("handovers", REFERENCE_SLOTS, pages, who)
-    return replace(point, setting=what, conditions=(WINDOWS,), varied=(ALL.of(BASE),), sole=True)
-
+# --- many connections --------------------------------------------------------------------
 
 QUIET_S: Final = 0.3
 """Pauses before the interrupt, and until the crawl notices it."""
+
+TLS_HELD_S = 400e-6
+"""Time to open, hold and release one connection over TLS, beyond the paced ramp."""
+
+
+def c10k(connections: int, who: Participants, *, tls: bool = False) -> Point:
+    """Connections held open at a barrier: how much memory one takes, and OpenSSL alone."""
+    per_s, held_s = (TLS_RAMP_PER_S, TLS_HELD_S) if tls else (RAMP_PER_S, HELD_S)
+    return replace(
+        listed("tls-c10k" if tls else "c10k", connections, connections, who),
+        conditions=(Filling(per_s=per_s), HELD, *((OVER_TLS,) if tls else ())),
+        controls=("bare_tls",) if tls else (),
+        deadline_s=300.0 if tls else 180.0,
+        waits_s=SETTLE_S + connections / per_s,
+        work_s=connections * held_s,
+    )
 
 
 def cancel(exchanges: int, who: Participants) -> Point:
@@ -380,133 +413,19 @@ def cancel(exchanges: int, who: Participants) -> Point:
     )
 
 
-CROSSING: Final = (BASE, *SWITCHING, "async_await")
-"""Threads with both switch intervals, and the models that they are compared with."""
-
-MANY_SLOTS_COST: Final = 3.0
-"""What a page takes with so many slots, in multiples of its time with a hundred."""
+# --- a schedule, work, and processors ----------------------------------------------------
 
 
-def with_long_switch(point: Point) -> Point:
-    """A cell of the regime map, with the threads that ask for the lock less often beside it."""
-    who = point.who
-    return replace(point, who=replace(who, rest=who.models, only=(*MODELS, *SWITCHING)))
-
-
-def crossover(slots: int, delay_ms: int, pages: int, who: Participants) -> Point:
-    """``pages`` pages beyond the first of each slot, behind a fixed delay.
-
-    The delay is fixed, and the start spreads the slots over it: what so many slots can fetch
-    at most is then exact, and no slow answer decides when a short trial ends.
-    """
+def openloop(rate: int, seconds: float, who: Participants) -> Point:
+    """Requests due on a Poisson schedule: how long a user would wait."""
+    urls = max(1, round(rate * seconds))
     return replace(
-        opened("crossover", slots, pages, who, delay_ms / 1000),
-        setting=f"{slots}x{delay_ms}ms",
-        delay=f"fixed:{delay_ms}" if delay_ms else "none",
-        who=replace(who, only=who.only or CROSSING),
-        sole=True,
+        listed("openloop", REFERENCE_SLOTS, urls, who),
+        setting=str(rate),
+        conditions=(Scheduled(per_s=rate),),
+        waits_s=seconds,
+        work_s=max(0.0, urls * LISTED_PAGE_S - seconds),
     )
-
-
-def opened(workload: str, slots: int, pages: int, who: Participants, delay_s: float) -> Point:
-    """A list behind a delay, measured once all slots are at work."""
-    opening = Opening(slots=slots, delay_s=delay_s, own={"recorder": "slots"})
-    point = listed(workload, slots, slots + pages, who)
-    return replace(
-        point,
-        conditions=(opening,),
-        waits_s=opening.settled_s + delay_s * pages / slots,
-        work_s=point.work_s * (MANY_SLOTS_COST if slots >= 1000 else 1.0),
-    )
-
-
-PAGES_OF: Final = (
-    *MODELS,
-    *MAIN_VARIANTS,
-    "asyncio_protocol",
-    "uvloop_protocol",
-    "anyio",
-    "tornado",
-    "aiofastnet",
-    "aiofastnet_protocol",
-    "urllib3",
-    "requests",
-    "httpx",
-    "httpx2",
-)
-"""Whose pages are measured over TLS: every library that has its own way to do it.
-
-Rungs that change something else (timeouts, the selector's system call, a thread's stack) do
-TLS as the backend that they change, and tuned stacks as the stack. Their memory is measured all
-the same.
-"""
-
-SMALL_BUFFER: Final = ("asyncio_small_tls",)
-"""The rung that makes asyncio's buffer small: beside the default at every number."""
-
-TLS_HELD_S = 400e-6
-"""Time to open, hold and release one connection over TLS, beyond the paced ramp."""
-
-
-def tls_c10k(connections: int, who: Participants) -> Point:
-    """Connections held open over TLS: how much memory one takes, and OpenSSL alone."""
-    return replace(
-        c10k(connections, who),
-        workload="tls-c10k",
-        conditions=(Filling(per_s=TLS_RAMP_PER_S), HELD, OVER_TLS),
-        controls=("bare_tls",),
-        deadline_s=300.0,
-        waits_s=SETTLE_S + connections / TLS_RAMP_PER_S,
-        work_s=connections * TLS_HELD_S,
-    )
-
-
-def in_modes(workload: str, slots: int, urls: int, who: Participants, *modes: Condition) -> Point:
-    """A list, in turns, by each backend in each mode."""
-    return replace(listed(workload, slots, urls, who), interleaved=True, varied=modes)
-
-
-def tls_fetch(slots: int, urls: int, who: Participants) -> Point:
-    """Kept connections, on plain HTTP and over TLS: what encryption adds to a page."""
-    return in_modes("tls-fetch", slots, urls, replace(who, only=PAGES_OF), PLAIN, ENCRYPTED)
-
-
-def tls_handshake(slots: int, urls: int, who: Participants) -> Point:
-    """A connection for each page: plain, with a full handshake, and resumed if a client can."""
-    who = replace(who, only=PAGES_OF)
-    return in_modes("tls-handshake", slots, urls, who, NEW, HANDSHAKE, TICKETS)
-
-
-def churn(slots: int, urls: int, who: Participants) -> Point:
-    """The list of ``fetch``: each backend takes turns with itself, in both modes.
-
-    A backend sends ``Connection: close`` with each request. The server closes first, so
-    TIME_WAIT is at its end and holds none of the client's ports; docs/notebook/method-studies.md
-    has the counts.
-    """
-    return in_modes("churn", slots, urls, who, PLAIN, NEW)
-
-
-def headers(slots: int, urls: int, who: Participants) -> Point:
-    """The list of ``fetch``, with few, some and many header lines that differ from page to page."""
-    return in_modes("headers", slots, urls, who, *map(with_lines, LINES))
-
-
-def connect(slots: int, urls: int, who: Participants) -> Point:
-    """The same with a connection for each page alone: backends are compared with each other."""
-    return in_modes("connect", slots, urls, who, NEW)
-
-
-LOOPS: Final = ("callbacks", "async_await", "uvloop")
-"""One thread each, so that every page waits until the work on another is done."""
-
-REMEDIES: Final = ("async_await_to_thread", "async_await_pool", "threads")
-"""The remedies for a loop, and the model whose threads pass the interpreter's lock on."""
-
-MIXED: Final = (*LOOPS, *REMEDIES, "threads_short_switch", "threads_long_switch", "processes")
-
-FEWER_MIXED: Final = tuple(name for name in MIXED if name not in ("uvloop", "threads_long_switch"))
-"""The backends where the work is short or long: two loops say as much as three."""
 
 
 def mixed(work_ms: int, rate: int, seconds: float, who: Participants) -> Point:
@@ -520,7 +439,6 @@ def mixed(work_ms: int, rate: int, seconds: float, who: Participants) -> Point:
         openloop(rate, seconds, who),
         workload="mixed",
         setting=str(work_ms),
-        who=replace(who, only=who.only or MIXED),
         conditions=(Scheduled(per_s=rate), WithWork(ms=work_ms), Spreading(how="shared", who=ABLE)),
         sole=True,
     )
@@ -535,9 +453,8 @@ def processors(how: SpreadOver, pages: int, who: Participants, over: int | None 
     """
     setting = how if over is None else f"{over}{how}"
     point = closed_loop("processors", REFERENCE_SLOTS, pages, who, setting=setting)
-    who = replace(who, only=who.only or (*MODELS, *SPREADING))
     spread = Spreading(how=how, over=over, who=ABLE)
-    return replace(point, who=who, conditions=(spread,), sole=over is None)
+    return replace(point, conditions=(spread,), sole=over is None)
 
 
 def scaling(pages: int, blocks: int) -> list[Point]:
@@ -545,20 +462,19 @@ def scaling(pages: int, blocks: int) -> list[Point]:
 
     None on two processors, where one is left, nor where processes cannot be pinned.
     """
-    who = Participants(blocks, 0, blocks, only=(BASE, FREE, *SPREADING))
+    who = only((BASE, FREE, *SPREADING), blocks)
     most = len(cpu.split_cores().usable) - 1
     steps = (2**power for power in range(max(most, 0).bit_length()) if 2**power < most)
     return [processors("apart", pages, who, over) for over in steps]
 
 
+# --- servers under test ------------------------------------------------------------------
+
 SERVED: Final = 1000
 """Pages of the site that servers serve: each connection asks for one of them, again and again."""
 
-
-def accept(connections: int, rounds: int, who: Participants) -> Point:
-    """The same with a new connection for each request."""
-    point = serve(connections, rounds, who)
-    return replace(point, workload="accept", conditions=(under("accept"),))
+SLOW_S: Final = 3.0
+LARGE: Final = 2**20
 
 
 def serve(connections: int, rounds: int, who: Participants) -> Point:
@@ -574,6 +490,12 @@ def serve(connections: int, rounds: int, who: Participants) -> Point:
     )
 
 
+def accept(connections: int, rounds: int, who: Participants) -> Point:
+    """The same with a new connection for each request."""
+    point = serve(connections, rounds, who)
+    return replace(point, workload="accept", conditions=(under("accept"),))
+
+
 def mixed_server(work_ms: int, rate: int, seconds: float, who: Participants) -> Point:
     """Servers asked on a schedule; one request in ten needs so much work."""
     return replace(
@@ -584,10 +506,6 @@ def mixed_server(work_ms: int, rate: int, seconds: float, who: Participants) -> 
         conditions=(under("schedule", per_s=rate, seconds=seconds, work_ms=float(work_ms)),),
         work_s=0.0,
     )
-
-
-SLOW_S: Final = 3.0
-LARGE: Final = 2**20
 
 
 def slow_readers(connections: int, rate: int, who: Participants) -> Point:
@@ -604,17 +522,19 @@ def slow_readers(connections: int, rate: int, who: Participants) -> Point:
     )
 
 
-def hold(connections: int, who: Participants, tls: Tls | None = None) -> Point:
+def hold(connections: int, who: Participants, *, tls: bool = False) -> Point:
     """Servers that hold connections on which one request was answered: the memory of each."""
-    point = c10k(connections, who) if tls is None else tls_c10k(connections, who)
+    point = c10k(connections, who, tls=tls)
     return replace(
         point,
-        workload="hold" if tls is None else "tls-hold",
+        workload="tls-hold" if tls else "hold",
         site=f"list:{SERVED}:{PAGE_BYTES}",
-        conditions=(under("hold"), HELD, *(() if tls is None else (OVER_TLS,))),
-        controls=("bare",) if tls is None else (),
+        conditions=(under("hold"), *point.conditions[1:]),
+        controls=() if tls else ("bare",),
     )
 
+
+# --- real HTML ---------------------------------------------------------------------------
 
 DEBIAN_DOCS = (
     Path("/usr/share/doc/python3-doc/html"),
@@ -652,10 +572,6 @@ def find_html() -> tuple[Path, str] | None:
                 name = f"{distribution.metadata['Name']} {distribution.version} (PyPI)"
                 best = (count, folder.resolve(), name)
     return None if best is None else best[1:]
-
-
-DIRECTORY_S = 15.0
-"""A directory of HTML is crawled by the server before it is served for the first time."""
 
 
 def real(who: Participants) -> list[Point]:

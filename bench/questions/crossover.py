@@ -21,10 +21,10 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Comparison
-from bench.plan.workloads import SWITCHING
+from bench.plan.participants import SWITCHING
 from bench.questions.question import Answer, Headline
 from bench.schema import TrialRecord
-from bench.show.figures import Axis, Figure, LinePoint, Lines, Plot
+from bench.show.figures import Axis, Figure, Line, Lines, Plot, line
 from bench.show.words import of_blocks
 from bench.text import count, duration_tick, listing, plural
 
@@ -189,12 +189,11 @@ def _figure(crossings: Sequence[Crossing], head: Headline) -> Figure:
 
 def _plot(crossings: Sequence[Crossing]) -> Plot:
     """Both kinds of threads behind one delay."""
-    lines: dict[str, list[LinePoint]] = {}
+    lines: dict[str, Line] = {}
     shade = None
     for crossing in crossings:
-        spreads = [(slots, c.ratio.spread) for slots, c in crossing.cells]
-        if line := [LinePoint(slots, spread) for slots, spread in spreads if spread]:
-            lines[crossing.label] = line
+        if points := line((slots, c.ratio.spread) for slots, c in crossing.cells):
+            lines[crossing.label] = points
         if crossing.label == DEFAULT and crossing.below:
             shade = crossing.above, crossing.below
     delay = crossings[0].delay_ms

@@ -149,7 +149,6 @@ def _figure(shown: Glance) -> Figure:
     return Figure(
         name=NAME,
         title="Throughput, memory and latency at a glance",
-        headline=None,
         subtitle=capital("; ".join(at for key, (_, at) in DRAWN.items() if key in shown.columns)),
         data=Bars(panels),
         notes=(

@@ -70,7 +70,6 @@ def both_ends(analysis: Analysis, servers: Measured) -> Figure | None:
     return Figure(
         name="both-ends",
         title="Memory of an idle connection at either end",
-        headline=None,
         subtitle="User and kernel memory of a crawler that waits for an answer, and of a server "
         "that waits for a request",
         data=Bars([panel], "crawler", "server"),

@@ -19,7 +19,7 @@ from bench.analysis.stats import CPU_PER_1000, USER_PER_CONNECTION, Blocks, Comp
 from bench.plan.labels import Label, on_each
 from bench.questions.question import Answer, Headline
 from bench.show import cells
-from bench.show.figures import Axis, Figure, Line, LinePoint, Lines, Plot, Unit
+from bench.show.figures import Axis, Figure, Lines, Plot, Unit, line
 from bench.show.measured import US, Measure, Measured
 from bench.show.table import MISSING, Column, Row, Table, name
 from bench.show.words import blocks_words, differences, point_words, sentence
@@ -221,13 +221,12 @@ def figure(
     places = {name: number + kind for number, (kind, name) in enumerate(kinds)}
     x = Axis("", "names", {float(place): name for name, place in places.items()}.__getitem__)
 
-    def line(model: str, of: Finds) -> Line:
-        spreads = {place: of(Label(model, name).backend) for name, place in places.items()}
-        return [LinePoint(place, spread) for place, spread in spreads.items() if spread]
-
     def panel(title: str, y: Axis, of: Finds) -> Plot:
-        lines = {model: line(model, of) for model in releases.models}
-        return Plot({model: by_label for model, by_label in lines.items() if by_label}, x, y, title)
+        lines = {
+            model: line((at, of(Label(model, name).backend)) for name, at in places.items())
+            for model in releases.models
+        }
+        return Plot({model: points for model, points in lines.items() if points}, x, y, title)
 
     def step(label: str, key: str) -> Spread | None:
         compared = previous[key].get(label)

@@ -12,7 +12,7 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.loops import predicted_ms
-from bench.plan.workloads import MIXED as ORDER
+from bench.plan.participants import MIXED as ORDER
 from bench.questions.columns import Read
 from bench.questions.question import Answer, bars, of_models
 from bench.schema import TrialRecord, Work

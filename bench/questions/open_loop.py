@@ -20,7 +20,7 @@ from bench.analysis.wording import says
 from bench.questions.question import Answer, Headline, few, of_models
 from bench.schema import Latency, TrialRecord
 from bench.show import cells
-from bench.show.figures import Axis, Figure, Line, LinePoint, Lines, Plot
+from bench.show.figures import Axis, Figure, Line, LinePoint, Lines, Plot, line
 from bench.show.measured import MS, Measure, Measured
 from bench.show.table import MISSING, Column, Row, Table, name
 from bench.show.words import blocks_words, listed, of_blocks, sentence
@@ -181,14 +181,15 @@ def over_capacity(analysis: Analysis, data: ByRate, measured: Measured) -> Figur
     """Response times over the share of what each backend can do at most."""
     most = {x: rate for x in shown(analysis, data) if (rate := capacity(data[x]))}
 
-    def line(label: str, part: str) -> Line:
-        spreads = ((rate, measured.spread(label, key(part, rate))) for rate in data[label])
-        return [LinePoint(rate / most[label], spread) for rate, spread in spreads if spread]
+    def over_share(label: str, part: str) -> Line:
+        return line(
+            (rate / most[label], measured.spread(label, key(part, rate))) for rate in data[label]
+        )
 
-    p99 = {label: points for label in most if (points := line(label, "p99"))}
+    p99 = {label: points for label in most if (points := over_share(label, "p99"))}
     if len(p99) < 2:
         return None
-    half = {label: line(label, "p50") for label in p99}
+    half = {label: over_share(label, "p50") for label in p99}
     x, y = Axis("offered, as a share of each one’s capacity", "shares"), Axis("", "times")
     panels = {"response time, median": half, "response time, p99": p99}
     plots = [Plot(lines, x, y, title, beyond=(1.0, "no value")) for title, lines in panels.items()]
@@ -196,7 +197,6 @@ def over_capacity(analysis: Analysis, data: ByRate, measured: Measured) -> Figur
     return Figure(
         name=NAME,
         title="Open loop: response time over the share of capacity",
-        headline=None,
         subtitle="From the intended start to the last byte; "
         + blocks_words(plots[1].spreads, "shaded", " a rate"),
         data=Lines(plots, columns=2, ranges="shades"),

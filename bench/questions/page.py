@@ -270,7 +270,7 @@ def breakdown(analysis: Analysis, measured: Measured) -> Figure | None:
         for point, key in keys.items()
     }
     first = next(iter(bars))
-    totals = {label: bar.total for label, bar in bars[first].items()}
+    totals = {label: bar.median for label, bar in bars[first].items()}
     pairs, what = of_point(analysis, CPU_PER_1000, first), f"A {SHOWN[first][0]} page"
     head = stated(pairs, totals, lambda compared: costs(compared, what))
     return Figure(

@@ -191,7 +191,6 @@ def _figure(
     return Figure(
         name=key,
         title=title,
-        headline=None,
         subtitle="Each variant over the baseline that it changes one thing of: processor time and "
         f"memory of a connection, with {stats.AT_LEVEL} intervals paired within blocks",
         data=Bars(

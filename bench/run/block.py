@@ -29,9 +29,7 @@ from bench.plan.budget import once, sized, turn_s
 from bench.plan.plan import Turn
 from bench.plan.workloads import Point
 from bench.run import record
-from bench.run.crawling import Crawling
-from bench.run.serving import Serving
-from bench.run.trial import Bench, Trial
+from bench.run.trial import Bench, Crawling, Serving, Trial
 from bench.run.turns import MOST_TASKS, Taker, TakerGroup, TurnTaken, level, take_turns
 from bench.schema import TrialRecord, Turns, TurnsRecord
 from bench.sides.process import threads

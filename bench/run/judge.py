@@ -26,7 +26,7 @@ from bench.conditions.condition import Condition, Fields
 from bench.launch import program
 from bench.plan.workloads import mean_delay_s
 from bench.schema import Ledger, Limiter, Shares, TrialRecord
-from bench.sides.protocol import Result
+from bench.sides.protocol import Result, Served
 from bench.text import listing
 
 
@@ -92,6 +92,34 @@ def control_reason(control: str, urls: int, result: Result, ledger: Ledger) -> s
     if ledger.requests != wanted or ledger.distinct != urls:
         return f"the server saw {ledger.requests} requests of the control, not {wanted}"
     return None if result.answered else "the control did nothing"
+
+
+UNCOUNTED: Final = ("bare",)
+"""Servers that count nothing: their answers are compared at the load alone."""
+
+
+def served_reason(name: str, result: Result, served: Served, expected: str | None) -> str | None:
+    """Why the trial of a server under load does not count, or None when it does.
+
+    It counts when the load got the pages of the site, each answer the same as the first, and when
+    the server has served as many requests, and the same bytes in sum.
+    """
+    got = result.loaded
+    if got is None:
+        return "the load did not say what it got"
+    if result.digest != expected:
+        return f"wrong digest of the pages that {name} served"
+    counts = name not in UNCOUNTED
+    if counts and (got.requests, got.checksum) != (served.requests, served.checksum):
+        return (
+            f"the load got {got.requests} answers with a checksum of {got.checksum}, but the "
+            f"server has sent {served.requests} with {served.checksum}"
+        )
+    if counts and got.worked != served.worked:
+        return f"{got.worked} requests needed work, but {served.worked} were worked on"
+    if served.connections not in (0, got.connections):
+        return f"{got.connections} connections opened, but {served.connections} accepted"
+    return None
 
 
 # --- what limited it ---------------------------------------------------------------------

@@ -144,7 +144,7 @@ def measured(trial: Trial, result: Result) -> dict[str, Any]:
         **{name: getattr(result, name) for name in AS_SEEN},
         "elapsed_s": elapsed_s,
         "pages_per_s": result.pages / elapsed_s if elapsed_s else None,
-        "mechanism": {**trial.mechanism, **sampled},
+        "mechanism": {**result.mechanism, **sampled},
         "ledger": trial.ledger,
         "cpu": Cpu(
             client_user_s=result.user_s,

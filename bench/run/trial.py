@@ -1,4 +1,10 @@
-"""What all trials of a campaign share, and one trial while it runs."""
+"""What all trials of a campaign share, and one trial while it runs: of a crawler, or of a server.
+
+A crawler is tested against a fixture server. For a server the harness is turned round: it has the
+place of a worker, its processor, its turns, its barrier. A load (:mod:`bench.sides.loader`) has the
+place of the fixture server and never sleeps, so no send of the server under test has to wake a
+processor. Both ends compare what they saw.
+"""
 
 from __future__ import annotations
 
@@ -10,25 +16,26 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from bench.conditions.condition import Fields
+from bench.conditions.condition import Condition, Fields
+from bench.controls import FAMILY, REPEATS
 from bench.histograms import FloatArray
 from bench.launch import OWN_PYTHON
 from bench.machine import cpu
+from bench.machine.objects import PORT
 from bench.plan.backends import of_role
 from bench.plan.participants import SPREADING
 from bench.plan.plan import Turn
-from bench.plan.workloads import Point
+from bench.plan.workloads import SITE_SEED, Point
+from bench.run.judge import BUSY, limiter, served_reason, slot_bound, void_reason
 from bench.run.turns import GroupEndedError, Taker
-from bench.schema import CeilingRecord, Status, Turns
-from bench.sides.process import ProcessError, WorkerError, kill
-from bench.sides.progress import Progress
-from bench.sides.protocol import Command, Result
-from bench.sides.servers import Server, ServerError, Tls, authorities
-from bench.sides.sides import Sides
+from bench.schema import CeilingRecord, Shares, Status, Turns
+from bench.sides.process import ProcessError, WorkerProcess, kill
+from bench.sides.protocol import Command, Result, Served
+from bench.sides.servers import ModelServer, Server, ServerError, Tls, authorities
+from bench.sides.sides import PLACES, Progress, Sides
 from bench.text import now
 from crawlers.backend import Backend
 
-FAILURES: Final = (ProcessError, WorkerError, ServerError)
 LAST_WORDS_S: Final = 0.5
 
 PATIENCE: Final = 10.0
@@ -77,9 +84,9 @@ class Trial(Sides):
     ready_s: float | None = None
 
     def __init__(self, bench: Bench, point: Point, turn: Turn, number: int) -> None:
-        out, seed = bench.scratch / f"times-{number}", block_seed(bench.seed, turn.block)
-        super().__init__(point.slots, out, seed, bench.pinning.client)
         self.bench, self.point, self.turn, self.number = bench, point, turn, number
+        self.slots, self.cores, self.parts = point.slots, bench.pinning.client, {}
+        self.out, self.seed = bench.scratch / f"times-{number}", block_seed(bench.seed, turn.block)
         self.started = now()
         self.backend = of_role(point, turn.label, bench.backends)
         self.conditions = point.under(turn.label)
@@ -89,15 +96,6 @@ class Trial(Sides):
         apart = bool(self.pinning.server) and not self.pinning.shared
         asleep = any(condition.asleep for condition in self.conditions)
         self.server_polls = point.polls and apart and not asleep
-
-    @property
-    def warmup(self) -> Server:
-        """The server to warm up on: over TLS before a trial over TLS.
-
-        Importing ssl and making a context must not fall into a trial.
-        """
-        over_tls = any(condition.tls for condition in self.conditions)
-        return self.bench.warmups[Tls() if over_tls else None]
 
     @property
     def deadline_s(self) -> float:
@@ -157,16 +155,19 @@ class Trial(Sides):
     def tell(self) -> None:
         """Tell the worker what to do; it warms up at once."""
         point = self.point
+        # Importing ssl and making a context must not fall into a trial.
+        over_tls = any(condition.tls for condition in self.conditions)
+        warmup = self.bench.warmups[Tls() if over_tls else None]
         command = Command(
             backend=self.turn.label.name,
             prefix=self.server.prefix,
-            warmup_prefix=self.warmup.prefix,
+            warmup_prefix=warmup.prefix,
             urls=point.urls,
             slots=point.slots,
             timeout_s=self.deadline_s * (PATIENCE if point.interleaved else 1),
             out=str(self.out),
             progress=None if self.progress is None else self.progress.file,
-            cafile=authorities(self.out.with_suffix(".pem"), self.warmup, self.server),
+            cafile=authorities(self.out.with_suffix(".pem"), warmup, self.server),
         )
         for condition in self.conditions:
             command = condition.command(command, self)
@@ -203,10 +204,6 @@ class Trial(Sides):
     def strain(self, result: Result, fields: Fields) -> Fields:
         """How busy both sides were, and what limited the trial."""
 
-    @property
-    @abstractmethod
-    def mechanism(self) -> Mapping[str, str | int]: ...
-
     # --- whoever fails, the others of the block go on ---
 
     @property
@@ -235,7 +232,7 @@ class Trial(Sides):
         except TimeoutError:
             self.worker.abort()
             self.lose(f"no result in {limit_s:g} s; the worker was ended")
-        except FAILURES as error:
+        except (ProcessError, ServerError) as error:
             self.lose(str(error))
 
     def end(self) -> None:
@@ -249,3 +246,224 @@ class Trial(Sides):
     def forget(self) -> None:
         for file in self.bench.scratch.glob(f"{self.out.name}.*"):
             file.unlink()
+
+
+# --- a crawler is under test ---------------------------------------------------------------
+
+MARGIN: Final = 2
+"""A crawl with so many times the exchanges that it should have is broken, and may fail."""
+
+
+class Crawling(Trial):
+    _own = False  # it has a server of its own
+    _holds = False  # which holds its answers back
+    _by_ledger = False  # counts exchanges at the server, since that is not free in the worker
+    _before = 0.0, 0.0, 0.0
+    _served = 0
+    _working = 1.0  # share of the server's time that was not polling
+
+    def start(self, stack: ExitStack, server: Server | None) -> None:
+        cores = self.bench.pinning.server
+        self._own = server is None
+        # For all labels of the block: one way of counting for what is compared.
+        self._by_ledger = not all(condition.counted for condition in self.point.varied)
+        if server is None:
+            server = start_server(self.point, self.conditions, cores)
+            stack.enter_context(server)
+        self.server = server
+        python = self.bench.pythons[self.turn.label.interpreter]
+        self.worker = WorkerProcess(python=python, extra_environment=self.environment)
+        stack.enter_context(self.worker)
+        self.tested, self.other = self.worker, server.child
+        self.pin(self.worker.pid, self.pinning.client)
+
+    def ready(self) -> None:
+        if self._own:
+            self.server.ready()
+
+    def tell(self) -> None:
+        if not self._own:  # the trials of a block share it, and place it differently
+            self.pin(self.server.pid, self.pinning.server)
+        total = self.server.urls * (REPEATS if self.backend.family == FAMILY else 1)
+        self.taker.total = total
+        if self.point.interleaved and all(condition.counted for condition in self.conditions):
+            self.progress = Progress(MARGIN * total)
+        super().tell()
+
+    def warm(self) -> None:
+        if self._own:
+            self.server.warm()
+        self.server.reset()
+
+    def count(self) -> int:
+        if self._by_ledger or self.progress is None:
+            return self._served
+        return self.progress.count()
+
+    def look(self) -> None:
+        """Count exchanges at the server, where the worker does not.
+
+        After a turn the server has answered what was still asked, so the number is ahead of the
+        worker's by the requests in flight: as many after each turn, one or none for each slot.
+        """
+        if self._by_ledger:
+            try:
+                self._served = self.server.served()
+            except ServerError:
+                raise GroupEndedError from None
+
+    def begin(self) -> None:
+        self._before = (*self.server.cpu(), self.server.work_s())
+        if self.server_polls:
+            self.server.poll(True)
+
+    def rest(self) -> None:
+        if self.server_polls:
+            self.server.poll(False)
+        if (used_s := sum(self._used())) > 0:
+            self._working = (self.server.work_s() - self._before[2]) / used_s
+
+    def _used(self) -> tuple[float, float]:
+        user_s, system_s = self.server.cpu()
+        return user_s - self._before[0], system_s - self._before[1]
+
+    def collect(self) -> None:
+        self.server_cpu = self._used()
+        self.ledger = self.server.ledger()
+
+    def why_void(self, result: Result, parts: Fields) -> str | None:
+        assert self.ledger is not None
+        return void_reason(
+            self.conditions,
+            result,
+            self.ledger,
+            self.slots,
+            self.server.digest,
+            urls=self.point.urls,
+            control=self.backend.name if self.backend.family == FAMILY else None,
+            parts=parts,
+        )
+
+    def strain(self, result: Result, fields: Fields) -> Fields:
+        turns, elapsed_s = self.turns, fields["elapsed_s"]
+        rate = result.answered / elapsed_s if elapsed_s else 0.0
+        if turns is None:
+            client_s, wall_s = result.user_s + result.system_s, result.call_s
+            server_s = sum(self.server_cpu)
+        else:  # its own clocks ran on while it was stopped
+            client_s, server_s, wall_s = turns.cpu_s, turns.server_cpu_s, turns.wall_s
+        # It was measured with keep-alive on plain HTTP, and says nothing about other ways.
+        plain = all(condition.keep_alive and not condition.tls for condition in self.conditions)
+        shares = Shares(
+            client_share=client_s / wall_s if wall_s else 0.0,
+            processors=self.most_busy,
+            # A server that polls is always busy; what counts is its work.
+            server_share=server_s / wall_s * min(1.0, self._working) if wall_s else 0.0,
+            ceiling_share=share_of(rate, self.bench.ceiling if plain else None),
+            offered_share=share_of(rate, fields.get("offered_per_s")),
+            slots_share=share_of(rate, slot_bound(self.slots, self.point.delay)),
+        )
+        limited = all(condition.limited for condition in self.conditions)
+        return {
+            "shares": shares,
+            "limiter": limiter(shares) if limited else None,
+            "page_faults": result.page_faults,
+            "server_polls": self.server_polls,
+        }
+
+    def hold(self) -> None:
+        self.server.hold()
+        self._holds = True
+
+    def held(self) -> int:
+        return self.server.held()
+
+    def release(self) -> None:
+        if self._holds and self.server.alive:
+            self.server.release()
+        self._holds = False
+
+
+def start_server(point: Point, conditions: Sequence[Condition], cores: list[int]) -> Server:
+    """Start a fixture server; it is not waited for."""
+    options = [option for condition in conditions for option in condition.server()]
+    return Server(
+        point.site, delay=point.delay, seed=SITE_SEED, cores=cores, wait=False, options=options
+    )
+
+
+def share_of(rate: float, most: float | None) -> float | None:
+    return rate / most if most else None
+
+
+# --- a server is under test ----------------------------------------------------------------
+
+
+class Serving(Trial):
+    server: ModelServer
+    progress: Progress
+    theirs = PORT
+    start_s = 60.0  # a load asks for every page of the site before it is ready
+    settle_s = 0.5  # a server looks at its deadlines and goes back to sleep
+    _served: Served | None = None
+    _faults = 0
+
+    def start(self, stack: ExitStack, server: Server | None) -> None:
+        """Each of both gets processors of its own."""
+        label, pinning = self.turn.label, self.pinning
+        options = [option for condition in self.conditions for option in condition.server()]
+        python = self.bench.pythons[label.interpreter]
+        self.server = ModelServer(label.name, self.point.site, SITE_SEED, python, options)
+        stack.enter_context(self.server)
+        self.worker = WorkerProcess(f"the load of {label}", module="bench.sides.loader")
+        stack.enter_context(self.worker)
+        self.tested, self.other = self.server.child, self.worker
+        self.pin(self.tested.pid, pinning.client)
+        self.pin(self.other.pid, pinning.server)
+        self.progress = Progress(PLACES)
+
+    def tell(self) -> None:
+        # It is what is under test, and may fail as such.
+        self.server.ready()
+        super().tell()
+
+    def begin(self) -> None:
+        self._faults = self.server.page_faults()
+
+    def rest(self) -> None:
+        self.progress.stop()
+
+    def collect(self) -> None:
+        self.server_cpu = self.server.cpu()
+        self._faults = self.server.page_faults() - self._faults
+        self._served = self.server.finish()
+
+    def why_void(self, result: Result, parts: Fields) -> str | None:
+        assert self._served is not None
+        return served_reason(self.turn.label.name, result, self._served, self.server.digest)
+
+    def strain(self, result: Result, fields: Fields) -> Fields:
+        turns = self.turns
+        # A server that waits for its processor is not idle: other programs are running there.
+        used_s = turns.cpu_s + self.waited_s if turns else 0.0
+        share = used_s / turns.wall_s if turns and turns.wall_s else None
+        limited = None if share is None else "server" if share >= BUSY else "client"
+        return {
+            "shares": Shares(server_share=share),
+            "page_faults": self._faults,
+            "limiter": limited,
+            "switches": None,
+            "mechanism": {**self.server.facts, **fields["mechanism"]},
+        }
+
+    def count(self) -> int:
+        return self.progress.answers()
+
+    def hold(self) -> None:
+        """A load holds its connections by itself."""
+
+    def held(self) -> int:
+        return self.progress.answers()
+
+    def release(self) -> None:
+        self.progress.stop()

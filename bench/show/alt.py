@@ -70,7 +70,7 @@ def _bars(row: Sequence[Bar], unit: Unit) -> str:
     said = [
         _stack(bar, unit) if isinstance(bar, Stack) else unit.words(bar.median)
         for bar in row
-        if bar and not (isinstance(bar, Stack) and not bar.parts)
+        if bar
     ]
     return (", then " if any(isinstance(bar, Stack) for bar in row) else ", ").join(said)
 
@@ -79,10 +79,10 @@ def _stack(stack: Stack, unit: Unit) -> str:
     parts = [
         f"{part} {unit.words(value)}{' calculated' * (part in stack.hatched)}"
         for part, value in stack.parts.items()
-        if value > stack.total / 100
+        if value > stack.median / 100
     ]
     name = f"{stack.name} " if stack.name else ""
-    return f"{name}{unit.words(stack.total)} ({', '.join(parts)})"
+    return f"{name}{unit.words(stack.median)} ({', '.join(parts)})"
 
 
 def _line(plot: Plot, label: str, line: Line) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -33,8 +33,12 @@ class Stack:
     name: str = ""  # before its value, where a label has two
 
     @property
-    def total(self) -> float:
+    def median(self) -> float:
+        """Where it ends."""
         return sum(self.parts.values())
+
+    def __bool__(self) -> bool:
+        return bool(self.parts)
 
 
 Bar = Spread | Stack | None
@@ -56,10 +60,7 @@ class Panel:
     @property
     def values(self) -> dict[str, list[float]]:
         """What is drawn for each label: medians, and sums of parts."""
-        return {
-            label: [bar.total if isinstance(bar, Stack) else bar.median for bar in row if bar]
-            for label, row in self.rows.items()
-        }
+        return {label: [bar.median for bar in row if bar] for label, row in self.rows.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,11 @@ class LinePoint:
     x: float
     y: Spread
     hollow: bool = False
+
+
+def line(points: Iterable[tuple[float, Spread | None]]) -> Line:
+    """The places that have a value, as a line."""
+    return [LinePoint(x, spread) for x, spread in points if spread]
 
 
 def calculated(x: float, value: float) -> LinePoint:
@@ -154,9 +160,9 @@ class Figure:
 
     name: str
     title: str  # names what is drawn
-    headline: str | None  # what it shows in one sentence, if it shows anything
     subtitle: str  # defines the quantity
     data: FigureData
+    headline: str | None = None  # what it shows in one sentence, if it shows anything
     notes: tuple[str, ...] = ()
     footer: tuple[str, ...] = ()  # where its numbers come from, if not from the campaign
 

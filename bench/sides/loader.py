@@ -37,9 +37,9 @@ from bench.sides.protocol import (
     SEGMENT,
     Command,
     Load,
-    Loaded,
     Ready,
     Result,
+    Served,
     obey,
     send,
     shared_times,
@@ -370,7 +370,7 @@ def run(command: Command, commands: TextIO, replies: TextIO) -> None:
         system_s=used.ru_stime,
         kept=loader.kept,
         late=loader.late,
-        loaded=Loaded(checksum=loader.checksum, connections=loader.opened, worked=loader.worked),
+        loaded=Served(loader.requests, loader.checksum, loader.opened, loader.worked),
     )
     send(result, replies)
 

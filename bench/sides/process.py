@@ -106,7 +106,7 @@ MEANWHILE_S = 0.25
 
 
 class ProcessError(Exception):
-    """A child ended unexpectedly; the message says which one and how."""
+    """A child ended, or did not say what it should; the message says which one and why."""
 
 
 def dies_with_parent() -> Callable[[], None] | None:
@@ -282,10 +282,6 @@ class Child:
 M = TypeVar("M", bound=Message)
 
 
-class WorkerError(Exception):
-    """The worker gave no result; the message says why."""
-
-
 class WorkerProcess(Child):
     def __init__(
         self,
@@ -309,7 +305,7 @@ class WorkerProcess(Child):
     def result(self, deadline: float, meanwhile: Callable[[], None] | None = None) -> Result:
         """The worker's result, received as in :meth:`receive`.
 
-        Raises :class:`WorkerError` too, when the worker gives none.
+        Raises :class:`ProcessError` too, when the worker gives none.
         """
         return self._receive(Result, deadline, meanwhile)
 
@@ -319,12 +315,12 @@ class WorkerProcess(Child):
         try:
             message = decode(self.receive(deadline, meanwhile))
         except ProtocolError as error:
-            raise WorkerError(f"{self.what}: {error}") from None
+            raise ProcessError(f"{self.what}: {error}") from None
         if isinstance(message, Failed):
-            raise WorkerError(f"{self.what} failed: {message.error}")
+            raise ProcessError(f"{self.what} failed: {message.error}")
         if not isinstance(message, kind):
             expected, got = kind.__name__, type(message).__name__
-            raise WorkerError(f"{self.what}: expected {expected}, got {got}")
+            raise ProcessError(f"{self.what}: expected {expected}, got {got}")
         return message
 
 

@@ -144,13 +144,17 @@ class Ending:
     left: dict[str, int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Loaded:
-    """What a load alone knows; it compared every answer with its page, byte by byte."""
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What a server under test has served: as it says at its end, and as the load has it.
 
+    The load compared every answer with its page, byte by byte.
+    """
+
+    requests: int
     checksum: int  # the CRC-32 of all bodies, added up
-    connections: int
-    worked: int  # requests that needed work
+    connections: int = 0  # 0: the server does not count them
+    worked: int = 0  # requests that needed work
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +183,7 @@ class Result:
     last_due_s: float | None = None
     ending: Ending | None = None  # of a crawl that was interrupted
     work: Worked | None = None
-    loaded: Loaded | None = None  # of a load
+    loaded: Served | None = None  # of a load
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from bench.errors import BenchError
 from bench.machine import cpu, procfs
 from bench.schema import Handshakes, Ledger
 from bench.sides.process import Child, ProcessError
+from bench.sides.protocol import Served
 
 START_S = 180.0
 """The server crawls a directory of HTML itself before it serves it for the first time."""
@@ -288,16 +289,6 @@ def authorities(file: Path, *servers: Server) -> str | None:
 
 IDLE_S = 3600
 """How long a connection may be idle: longer than any trial, so that none is closed meanwhile."""
-
-
-@dataclass(frozen=True, slots=True)
-class Served:
-    """What a server under test has served, as it says at its end."""
-
-    requests: int
-    checksum: int  # the CRC-32 of all bodies, added up
-    connections: int = 0  # 0: it does not count them
-    worked: int = 0  # pages that needed work
 
 
 class ModelServer(Server):

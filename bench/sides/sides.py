@@ -1,4 +1,4 @@
-"""The two ends of one trial: what they are told, and what they say.
+"""The two ends of one trial: what they are told, how far they are, and what they say.
 
 Either a worker crawls the site of a fixture server, or a load asks a server under test. Both are
 told by a :class:`bench.sides.protocol.Command` and answer with a
@@ -7,16 +7,17 @@ told by a :class:`bench.sides.protocol.Command` and answer with a
 
 from __future__ import annotations
 
+import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from bench.machine import memory
+from bench.machine.objects import WATCH
 from bench.schema import Latency, Ledger
-from bench.sides.process import Child, WorkerError, WorkerProcess, interruptible, threads
-from bench.sides.protocol import Command, Result
+from bench.sides.process import Child, ProcessError, WorkerProcess, interruptible, threads
+from bench.sides.protocol import Command, Result, shared_times
 from bench.sides.servers import Server
 
 if TYPE_CHECKING:  # a list of what to measure needs no numpy, here and below
@@ -34,7 +35,7 @@ class Sides(ABC):
     tested: Child
     other: Child
     server_polls: bool  # it never sleeps
-    theirs: Sequence[str] = memory.WATCH  # what the other end holds (memory.kernel_growth)
+    theirs: Sequence[str] = WATCH  # what the other end holds (memory.kernel_growth)
     settle_s = 0.1  # between "all are held" and the reading, so that everybody can sleep
     deadline = float("inf")  # on the monotonic clock
     command: Command | None = None
@@ -42,13 +43,11 @@ class Sides(ABC):
     ledger: Ledger | None = None  # of a fixture server
     server_cpu = (0.0, 0.0)
     threads = 0
-
-    def __init__(self, slots: int, out: Path, seed: int, cores: list[int]) -> None:
-        self.slots = slots
-        self.out = out  # the names of the files with times start with this
-        self.seed = seed  # of arrivals: the same for all labels of a block, new in each block
-        self.cores = cores  # on which work is measured beforehand
-        self.parts: dict[str, Any] = {}  # what conditions noted meanwhile
+    slots: int
+    out: Path  # the names of the files with times start with this
+    seed: int  # of arrivals: the same for all labels of a block, new in each block
+    cores: list[int]  # on which work is measured beforehand
+    parts: dict[str, Any]  # what conditions noted meanwhile
 
     @abstractmethod
     def hold(self) -> None:
@@ -63,14 +62,14 @@ class Sides(ABC):
     def wait_until_held(self) -> None:
         """Wait until every slot has a connection that is held, and everybody has gone to sleep.
 
-        Raises :class:`WorkerError`, with the worker's own reason if it has one.
+        Raises :class:`ProcessError`, with the worker's own reason if it has one.
         """
         while (number := self.held()) < self.slots:
             if self.worker.process.poll() is not None:
                 self.worker.result(self.deadline)
-                raise WorkerError("the worker ended before the barrier")
+                raise ProcessError("the worker ended before the barrier")
             if time.monotonic() > self.deadline:
-                raise WorkerError(f"only {number} of {self.slots} connections reached the barrier")
+                raise ProcessError(f"only {number} of {self.slots} connections reached the barrier")
             with interruptible():
                 time.sleep(POLL_S)
         time.sleep(self.settle_s)
@@ -92,3 +91,51 @@ def encoded(times: npt.NDArray[np.float64]) -> Latency | None:
     from bench.histograms import encode_latency
 
     return encode_latency(times)
+
+
+# --- how far a crawl or a load is ----------------------------------------------------------
+
+AT_ONCE: Final = 4096
+"""How many doubles the harness looks at in one step."""
+
+PLACES: Final = 2
+"""Of the memory of a load: it counts in the first, and is stopped by the second."""
+
+
+class Progress:
+    """Exchanges counted in memory that the worker's recorder fills: one double for each.
+
+    ``most`` is how many it has room for; the worker opens ``file``, until :meth:`close`. It is
+    memory and no file on a disk (memfd_create(2)): a store there would now and then wait for the
+    file system. Raises :class:`OSError` where there is no such room.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.descriptor = os.memfd_create("progress")
+        os.truncate(self.descriptor, most * 8)  # zeros
+        self.file = f"/proc/{os.getpid()}/fd/{self.descriptor}"
+        import numpy as np
+
+        self.times = np.asarray(shared_times(self.file))
+        self.seen = 0
+
+    def close(self) -> None:
+        """Let nobody else open it; what is mapped stays until its process ends."""
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
+
+    def count(self) -> int:
+        while self.seen < len(self.times):
+            ahead = self.times[self.seen : self.seen + AT_ONCE] == 0.0
+            if ahead.any():
+                self.seen += int(ahead.argmax())
+                break
+            self.seen += len(ahead)
+        return self.seen
+
+    def answers(self) -> int:
+        return int(self.times[0])
+
+    def stop(self) -> None:
+        self.times[1] = 1.0

@@ -26,7 +26,7 @@ from bench.launch import ROOT
 from bench.machine import cpu, environment
 from bench.run.runner import own_command
 from bench.schema import Status
-from bench.sides.process import Child, ProcessError, WorkerError, deferred
+from bench.sides.process import Child, ProcessError, deferred
 from bench.sides.servers import ServerError
 from bench.store import Log
 from bench.study.record import Part, RunRecord, SampleRecord, Study, StudyError
@@ -193,7 +193,7 @@ def losing(child: Child) -> Iterator[None]:
     """What goes wrong with a child in here loses the sample; its last words are in the reason."""
     try:
         yield
-    except (TimeoutError, ProcessError, WorkerError, ServerError, ValueError) as error:
+    except (TimeoutError, ProcessError, ServerError, ValueError) as error:
         if isinstance(error, TimeoutError):
             child.abort()
         child.end(LAST_WORDS_S)

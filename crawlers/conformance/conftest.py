@@ -104,11 +104,16 @@ _used: set[str] = set()
 
 
 def _use_once(backend: Backend) -> None:
-    """Let a library open what it keeps as long as the process lives (uvloop: a pipe)."""
+    """Let a library open what it keeps as long as the process lives (uvloop: a pipe).
+
+    The collector then leaves alone what there is, most of it pytest's: it runs after most tests.
+    """
     if backend.name not in _used:
         _used.add(backend.name)
         with ScriptedServer() as server:
             backend.crawl(Job((server.url,), slots=1), NullRecorder())
+        gc.collect()
+        gc.freeze()
 
 
 QUICK_OVER_TLS = (

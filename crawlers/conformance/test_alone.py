@@ -12,8 +12,10 @@ TIMEOUT_S = 400.0
 
 
 @pytest.mark.timeout(TIMEOUT_S + 10)
-def test_in_a_process_of_its_own(alone: str, tmp_path: Path) -> None:
-    """Run the whole suite; show its output if something fails."""
+def test_in_a_process_of_its_own(
+    alone: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """Run the suite, as much of it as here; show its output if something fails."""
     load = (
         "import sys; from crawlers import registry\n"
         "try: registry.load(sys.argv[1])\n"
@@ -25,9 +27,9 @@ def test_in_a_process_of_its_own(alone: str, tmp_path: Path) -> None:
     if done.returncode:
         pytest.skip(done.stderr.strip())
     suite = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    own = f"--basetemp={tmp_path}/pytest"
+    own = [f"--basetemp={tmp_path}/pytest", "-m", request.config.getoption("markexpr")]
     done = subprocess.run(
-        [*suite, own, "--backend", alone, str(Path(__file__).parent)],
+        [*suite, *own, "--backend", alone, str(Path(__file__).parent)],
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,

@@ -22,7 +22,7 @@ from bench.launch import ROOT
 from bench.machine import cpu
 from bench.plan import backends, workloads
 from bench.plan.labels import Label
-from bench.plan.participants import Participants
+from bench.plan.participants import usually
 from bench.plan.plan import Turn
 from bench.plan.workloads import Point
 from bench.run import block
@@ -83,7 +83,7 @@ def point(site: str = "tree:60:5:1024", slots: int = 4, **changes: object) -> Po
         "workload": "throughput",
         "site": site,
         "slots": slots,
-        "who": Participants(1),
+        "who": usually(MODELS, 1),
     }
     return Point(**(values | changes))  # type: ignore[arg-type]
 

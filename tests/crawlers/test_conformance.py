@@ -10,7 +10,8 @@ import subprocess
 import sys
 import threading
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from itertools import cycle
 from pathlib import Path
@@ -40,75 +41,67 @@ WHOLE = (
 repeated over TLS for these; the other backends repeat over TLS what is quick, and the tests of
 TLS itself, as these do."""
 
-AT_ONCE = 6 * (os.cpu_count() or 1)
-"""Suites at the same time: each takes three seconds of a processor, and waits for twenty."""
-
+OTHERS = (*IN_CHILDREN, *(name for name in registry.names() if name not in (*WHOLE, *IN_CHILDREN)))
+"""First those that start an interpreter for each crawl: they are dealt to different suites."""
 
 WITHOUT_PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 ALONE = ("-p", "pytest_timeout")
 """Loading the other plugins that are installed takes a third of a suite's processor time."""
 
 
-def groups(names: Sequence[str]) -> list[Sequence[str]]:
-    """The names, as many in each group as are tested at once."""
-    return [names[n : n + AT_ONCE] for n in range(0, len(names), AT_ONCE)]
-
-
 @pytest.mark.quick
 def test_the_models_conform() -> None:
     """What neither is slow nor waits; the whole is run with the slow tests."""
-    conformance(MODELS, "-m", "not slow", "-k", "not while_a_slot and not a_slot_that_waits")
+    conformance(suites(MODELS, 4, "-m", "not slow", "-k", "not while_a_slot and not a_slot_that"))
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
-@pytest.mark.parametrize("names", groups(WHOLE), ids=",".join)
-def test_the_whole_suite(names: Sequence[str]) -> None:
-    """As a third party runs it; half a minute to a minute each."""
-    conformance(names)
+def test_all_conform() -> None:
+    """As a third party runs it, all at once: a suite waits for nine tenths of its time.
+
+    Set ``CONFORMANCE_TLS=all`` to repeat everything over TLS for the others too.
+    """
+    cpus = os.cpu_count() or 1
+    more = () if os.environ.get("CONFORMANCE_TLS") == "all" else ("-m", "not slow")
+    conformance(suites(WHOLE, 2 * cpus) + suites(OTHERS, 4 * cpus, *more))
 
 
-OTHERS = [*IN_CHILDREN, *(name for name in registry.names() if name not in (*WHOLE, *IN_CHILDREN))]
-"""First those that start an interpreter for each crawl, beside each other."""
+def suites(names: Iterable[str], count: int, *options: str) -> list[list[str]]:
+    """The arguments of so many suites, with some of the backends that can run here in each."""
+    able = [name for name in names if registry.about(name).alone or can_run(name)]
+    return [[*able[first::count], *options] for first in range(min(count, len(able)))]
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(1500)
-@pytest.mark.parametrize("names", groups(OTHERS), ids=",".join)
-def test_all_but_repeats_over_tls(names: Sequence[str]) -> None:
-    """Set ``CONFORMANCE_TLS=all`` to repeat everything over TLS: half an hour."""
-    more = [] if os.environ.get("CONFORMANCE_TLS") == "all" else ["-m", "not slow"]
-    conformance(names, *more)
+def can_run(name: str) -> bool:
+    """Whether a backend can be loaded here; its own tests say why not."""
+    with suppress(registry.BackendError):
+        return bool(registry.load(name))
+    return False
 
 
 def ignore_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def conformance(names: Sequence[str], *options: str) -> None:
-    """Run the suite on some backends at once, with SIGINT ignored as in the background of a shell.
+def conformance(suites: Iterable[Sequence[str]]) -> None:
+    """Run suites at once, with SIGINT ignored as in the background of a shell.
 
-    The suite interrupts crawls, and must do so there too.
+    They interrupt crawls, and must do so there too.
     """
-    command = [sys.executable, "-m", "crawlers", "conformance"]
-    running = {
-        name: subprocess.Popen(
-            [*command, name, "-q", *ALONE, *options],
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-m", "crawlers", "conformance", *suite, "-q", *ALONE],
             env=os.environ | WITHOUT_PLUGINS,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             preexec_fn=ignore_interrupts,
         )
-        for name in names
-    }
-    outputs = {name: each.communicate(timeout=1400)[0].decode() for name, each in running.items()}
-    for name, suite in running.items():
-        assert suite.returncode == 0 or why_not(outputs[name]), outputs[name]
-
-
-def why_not(output: str) -> bool:
-    """Whether all that failed is that the backend cannot run here, which its own tests report."""
-    return "passed" not in output and ("pip install" in output or " needs " in output)
+        for suite in suites
+    ]
+    outputs = [process.communicate(timeout=1400)[0].decode() for process in running]
+    for process, output in zip(running, outputs, strict=True):
+        assert process.returncode == 0, output
 
 
 @pytest.fixture(scope="module")

@@ -14,17 +14,17 @@ from tests.bench.synthetic import campaign as records_of
 from tests.bench.synthetic import gathered
 from tests.browsing import barriers, opened
 from tools.site import __main__ as site
-from tools.site import links, navigation, stage
+from tools.site import links, stage
 
 pytestmark = pytest.mark.timeout(1800)
 """The site is built once, in the time of the first test that reads it."""
 
 
 def test_every_page_of_the_repository_is_in_the_navigation() -> None:
-    """Add it to a section in tools/site/navigation.py."""
+    """Add it to a section in tools/site/navigation.toml."""
     found = stage.pages(ROOT)
-    assert navigation.unplaced(found) == []
-    assert {navigation.START, "docs/method.md"} <= set(found)
+    assert stage.unplaced(found) == []
+    assert {stage.START, "docs/method.md"} <= set(found)
 
 
 def write(root: Path, **texts: str) -> Path:
@@ -44,7 +44,7 @@ def staged(root: Path, out: Path) -> dict[str, str]:
 
 def test_a_page_outside_of_the_navigation_stops_the_build(tmp_path: Path) -> None:
     root = write(tmp_path / "root", README="# Start", docs__method="# M", docs__lost="# Lost")
-    with pytest.raises(stage.SiteError, match=r"docs/lost\.md.*navigation\.py"):
+    with pytest.raises(stage.SiteError, match=r"docs/lost\.md.*navigation\.toml"):
         staged(root, tmp_path / "out")
 
 

@@ -2,5 +2,5 @@
 
 ``python -m tools.site`` (``nox -s docs`` installs what it needs) stages the documents
 (:mod:`~tools.site.stage`), has Sphinx turn them into pages, draws the report beside them and
-checks every link (:mod:`~tools.site.links`). :mod:`~tools.site.navigation` has the order.
+checks every link (:mod:`~tools.site.links`). ``navigation.toml`` has the order.
 """

@@ -7,20 +7,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-LOADED: Final = {
-    ("img", "src"),
-    ("img", "srcset"),
-    ("script", "src"),
-    ("source", "src"),
-    ("source", "srcset"),
-    ("link", "href"),
-    ("iframe", "src"),
-    ("object", "data"),
-    ("video", "src"),
-}
-"""Tags and attributes that a browser loads without being asked to."""
-
-LINKS: Final = LOADED | {("a", "href"), ("area", "href"), ("form", "action")}
+LOADED: Final = {("link", "href"), ("object", "data")}
+"""Tags and attributes that a browser loads without being asked to, as it does any ``src``."""
 
 
 class Page(HTMLParser):
@@ -40,17 +28,18 @@ class Page(HTMLParser):
                 continue
             if name == "id" or (tag == "a" and name == "name"):
                 self.anchors.add(value)
-            if (tag, name) in LINKS:
+            loaded = name in ("src", "srcset") or (tag, name) in LOADED
+            if loaded or name in ("href", "action"):
                 several = [part.split()[0] for part in value.split(",") if part.strip()]
                 for address in several if name == "srcset" else [value]:
-                    self._link(address, loaded=(tag, name) in LOADED)
+                    self._link(address, loaded=loaded)
 
     def _link(self, address: str, *, loaded: bool) -> None:
-        found = urlsplit(address)
-        if found.scheme in ("http", "https") or found.netloc:
+        parts = urlsplit(address)
+        if parts.scheme in ("http", "https") or parts.netloc:
             if loaded:
                 self.asks.append(address)
-        elif not found.scheme:
+        elif not parts.scheme:
             self.links.append(address)
 
 
@@ -58,14 +47,14 @@ def wrong(folder: Path) -> list[str]:
     """What is wrong with the pages below a folder: a line for each link that leads nowhere."""
     files = sorted(folder.rglob("*.html"))
     read_pages = {file.resolve(): Page(file.read_text(encoding="utf-8")) for file in files}
-    found = []
+    problems = []
     for file, page in read_pages.items():
         name = file.relative_to(folder.resolve()).as_posix()
-        found += [f"{name}: asks the net for {address}" for address in page.asks]
+        problems += [f"{name}: asks the net for {address}" for address in page.asks]
         for address in page.links:
             if problem := _problem(file, address, folder.resolve(), read_pages):
-                found.append(f"{name}: {address}: {problem}")
-    return found
+                problems.append(f"{name}: {address}: {problem}")
+    return problems
 
 
 def _problem(file: Path, address: str, folder: Path, pages: dict[Path, Page]) -> str | None:

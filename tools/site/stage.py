@@ -2,14 +2,17 @@
 
 The pages keep their places, so a link that works in the repository works on the site, also in
 HTML that Sphinx passes on as it is. Only the first page gets another name, and a link to a file
-of HTML becomes HTML, because Sphinx would move the file away from what lies beside it.
+of HTML becomes HTML, because Sphinx would move the file away from what lies beside it. The order
+is in ``navigation.toml``: a page of docs/ that is in no section of it stops the build.
 """
 
 from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from html import escape
 from pathlib import Path, PurePosixPath
 from posixpath import normpath
@@ -17,11 +20,27 @@ from typing import Final
 
 from bench.cli.commands import talk
 from bench.errors import BenchError
+from bench.filesystem import read_text, write_text
 from bench.schema import CampaignRecord
 from bench.text import markdown_text
-from tools.site import navigation
 
+START: Final = "README.md"
+"""The first page; it holds the navigation."""
 INDEX: Final = "index.md"
+"""Its name on the site."""
+REPORT: Final = "report.md"
+"""The page that leads to the reference report. It is made for the site."""
+CHANGELOG: Final = "CHANGELOG.md"
+"""Not in the search: it repeats every word of the other pages."""
+SECTIONS: Final[Mapping[str, Sequence[str]]] = tomllib.loads(
+    read_text(Path(__file__).with_name("navigation.toml"))
+)
+BELOW: Final = {
+    "docs/cards/README.md": "docs/cards/*.md",
+    "docs/notebook/README.md": "docs/notebook/*.md",
+}
+"""Pages that hold others, and which."""
+
 REFERENCE: Final = "results/reference/report.html"
 SLIDES: Final = f"results/reference/{talk.NAME}"
 CODE: Final = "docs/side-by-side-code.html"
@@ -32,14 +51,34 @@ BESIDE: Final = {
 }
 """What a page leads to that is on the site and not in the repository, below its title."""
 
-DOCUMENTS: Final = (navigation.START, "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
+DOCUMENTS: Final = (START, "CONTRIBUTING.md", "SECURITY.md", CHANGELOG)
 """Pages outside of docs/."""
 
-MARKDOWN_LINK: Final = re.compile(r"(?P<open>!?\[(?P<words>[^]]*)\]\()(?P<address>[^)\s]+)\)")
+MARKDOWN: Final = re.compile(
+    r"^(?P<fence>`{3,}).*?^(?P=fence)`*$"
+    r'|^<a id="(?P<anchor>[\w-]+)"></a>$'
+    r"|(?P<open>!?\[(?P<words>[^]]*)\]\()(?P<address>[^)\s]+)\)",
+    re.MULTILINE | re.DOTALL,
+)
+"""What becomes something else on the site, and code, which stays as it is."""
 HTML_LINK: Final = re.compile(r'\b(?:src|srcset|href)="([^"#]+)')
-ANCHOR: Final = re.compile(r'^<a id="([\w-]+)"></a>$', re.MULTILINE)
-FENCED: Final = re.compile(r"^(`{3,}).*?^\1`*$", re.MULTILINE | re.DOTALL)
 NET: Final = re.compile(r"[a-z][a-z0-9+.-]*:")
+
+REPORT_PAGE: Final = f"""\
+# Reference report and slides
+
+Campaign `{{campaign}}`, profile {{profile}}, {{python}}.
+
+<p><a href="{REFERENCE}">Open the report</a>: findings, tables, every chart, a card for each \
+backend, well-known claims, exact costs, what speaks for and against the numbers, the raw records, \
+and how to cite them. It is one file and needs no network either.</p>
+
+Which backend for your program? `python -m bench advise` calculates it for your load: see \
+[Advice](docs/advice.md).
+
+The <a href="{SLIDES}">slides</a> of the [talk](docs/talk.md) are from the same campaign. \
+Press `?` for their keys.
+"""
 
 
 class SiteError(BenchError):
@@ -54,52 +93,95 @@ def pages(root: Path) -> list[str]:
 
 def stage(root: Path, folder: Path, campaign: CampaignRecord) -> None:
     """Fill an empty folder. Raises :class:`SiteError` for a page outside of the navigation."""
-    found = pages(root)
-    if lost := navigation.unplaced(found):
+    names = pages(root)
+    if lost := unplaced(names):
         raise SiteError(
             f"not in the navigation: {', '.join(lost)}; add each to a section in "
-            "tools/site/navigation.py"
+            "tools/site/navigation.toml"
         )
-    all_pages = [*found, navigation.REPORT]
-    for name in found:
-        text = (root / name).read_text(encoding="utf-8")
+    all_pages = [*names, REPORT]
+    for name in names:
+        text = read_text(root / name)
         for address in local(text):
             _bring(root, folder, name, address)
-        text = beside(moved(text, name), name) + navigation.children(name, text, all_pages)
-        if name == navigation.START:
-            text += navigation.toctrees(all_pages)
-        if name == navigation.CHANGELOG:
+        text = beside(moved(text, name), name) + children(name, text, all_pages)
+        if name == START:
+            text += "\n".join(
+                toctree([page for page in listed if page in all_pages], title)
+                for title, listed in SECTIONS.items()
+                if not set(listed).isdisjoint(all_pages)
+            )
+        if name == CHANGELOG:
             text = f"---\nnosearch: true\n---\n\n{text}"
-        _write(folder / staged(name), text)
-    _write(folder / navigation.REPORT, report_page(campaign))
+        write_text(folder / staged(name), text)
+    about = {
+        "campaign": markdown_text(campaign.campaign),
+        "profile": campaign.profile,
+        "python": markdown_text(campaign.environment.python),
+    }
+    write_text(folder / REPORT, REPORT_PAGE.format(**about))
 
 
 def staged(name: str) -> str:
     """The place of a page in the folder."""
-    return INDEX if name == navigation.START else name
+    return INDEX if name == START else name
+
+
+# --- the navigation ----------------------------------------------------------------------
+
+
+def unplaced(names: Iterable[str]) -> list[str]:
+    """The pages that the navigation does not lead to."""
+    placed = {page for section in SECTIONS.values() for page in section}
+    return [
+        page
+        for page in names
+        if page not in placed and not any(fnmatchcase(page, below) for below in BELOW.values())
+    ]
+
+
+def children(page: str, text: str, names: Sequence[str]) -> str:
+    """The navigation below a page, in the order of its links; empty where it holds no others."""
+    held = [n for n in names if n != page and page in BELOW and fnmatchcase(n, BELOW[page])]
+    held.sort(key=lambda name: (text.find(f"]({PurePosixPath(name).name})"), name))
+    return toctree(held) if held else ""
+
+
+def toctree(names: Sequence[str], caption: str = "") -> str:
+    """A directive of MyST with the pages by their address from the root of the site."""
+    options = [":hidden:", *([f":caption: {caption}"] if caption else [])]
+    entries = ["self" if name == START else f"/{name.removesuffix('.md')}" for name in names]
+    return "\n".join(["", "```{toctree}", *options, "", *entries, "```", ""])
+
+
+# --- links -------------------------------------------------------------------------------
 
 
 def local(text: str) -> Iterator[str]:
     """The addresses of files that a page links, without anchors and without those of the net."""
-    text = FENCED.sub("", text)
-    in_markdown = [found["address"] for found in MARKDOWN_LINK.finditer(text)]
-    for address in (*in_markdown, *HTML_LINK.findall(text)):
+    in_markdown = [part["address"] or "" for part in MARKDOWN.finditer(text)]
+    for address in (*in_markdown, *HTML_LINK.findall(MARKDOWN.sub("", text))):
         path = address.partition("#")[0]
         if path and not NET.match(path):
             yield path
 
 
 def moved(text: str, page: str) -> str:
-    """A page with its links and anchors as the site needs them; code stays as it is."""
+    """A page with its links and anchors as the site needs them."""
+    return MARKDOWN.sub(lambda part: _moved(part, page), text)
 
-    def links(part: str) -> str:
-        return MARKDOWN_LINK.sub(lambda found: _moved(found, page), ANCHOR.sub(r"(\1)=", part))
 
-    parts, end = [], 0
-    for code in FENCED.finditer(text):
-        parts += [links(text[end : code.start()]), code[0]]
-        end = code.end()
-    return "".join([*parts, links(text[end:])])
+def _moved(part: re.Match[str], page: str) -> str:
+    if part["anchor"]:
+        return f"({part['anchor']})="
+    path, hash_, anchor = (part["address"] or "").partition("#")
+    if part["fence"] or NET.match(path) or not path:
+        return part[0]
+    if path.endswith(".html"):
+        return f'<a href="{escape(part["address"])}">{escape(part["words"])}</a>'
+    if target(page, path) == START:
+        path = path.removesuffix(START) + INDEX
+    return f"{part['open']}{path}{hash_}{anchor})"
 
 
 def beside(text: str, page: str) -> str:
@@ -108,17 +190,6 @@ def beside(text: str, page: str) -> str:
         return text
     title, end, rest = text.partition("\n\n")
     return f"{title}{end}{BESIDE[page]}\n\n{rest}"
-
-
-def _moved(found: re.Match[str], page: str) -> str:
-    path, hash_, anchor = found["address"].partition("#")
-    if NET.match(path) or not path:
-        return found[0]
-    if path.endswith(".html"):
-        return f'<a href="{escape(found["address"])}">{escape(found["words"])}</a>'
-    if target(page, path) == navigation.START:
-        path = path.removesuffix(navigation.START) + INDEX
-    return f"{found['open']}{path}{hash_}{anchor})"
 
 
 def target(page: str, address: str) -> str:
@@ -131,35 +202,11 @@ def _bring(root: Path, folder: Path, page: str, address: str) -> None:
     name = target(page, address)
     if name.startswith("..") or name.endswith((".md", "report.html")):
         return
-    source = root / name
-    if not source.is_file():
-        return  # the check of the links says so
-    copy(source, folder / name)
+    if (root / name).is_file():  # the check of the links says so if it is not
+        copy(root / name, folder / name)
 
 
 def copy(source: Path, target: Path) -> None:
     """Copy a file, and make its folder."""
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(source, target)
-
-
-def report_page(campaign: CampaignRecord) -> str:
-    """The page that leads to the report."""
-    python = campaign.environment.python
-    return (
-        "# Reference report and slides\n\n"
-        f"Campaign `{markdown_text(campaign.campaign)}`, profile {campaign.profile}, "
-        f"{markdown_text(python)}.\n\n"
-        f'<p><a href="{REFERENCE}">Open the report</a>: findings, tables, every chart, a card for '
-        "each backend, well-known claims, exact costs, what speaks for and against the numbers, "
-        "the raw records, and how to cite them. It is one file and needs no network either.</p>\n\n"
-        "Which backend for your program? `python -m bench advise` calculates it for your load: see "
-        "[Advice](docs/advice.md).\n\n"
-        f'The <a href="{SLIDES}">slides</a> of the [talk](docs/talk.md) are from the same '
-        "campaign. Press `?` for their keys.\n"
-    )
-
-
-def _write(file: Path, text: str) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="utf-8")

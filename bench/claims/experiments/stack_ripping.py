@@ -3,8 +3,8 @@
 The site has two pages: the first is valid and links to the second, whose status line is not HTTP.
 Normally the shared exchange turns the parser's error into a result. Here, in a process of its own,
 that ``except`` clause is made to match nothing, so the error gets through. The model files run
-unchanged. As a program, with a model, this module prints the result as JSON. tools/tracebacks.py
-makes docs/stack-ripping.md of it.
+unchanged. As a program, with a model, this module prints the result as JSON. docs/stack-ripping.md
+shows it.
 """
 
 from __future__ import annotations
@@ -75,15 +75,6 @@ class Ripped(BaseModel):
     def callers(self) -> int:
         """How many of the slot's functions are above the one that met the error."""
         return len(self.of("slot")) - 1
-
-    @property
-    def text(self) -> str:
-        lines = ["Traceback (most recent call last):"]
-        for frame in self.frames:
-            lines.append(f'  File "{frame.file}", line {frame.line}, in {frame.function}')
-            if frame.code:
-                lines.append(f"    {frame.code}")
-        return "\n".join([*lines, self.error])
 
 
 def stack_ripping() -> ExperimentResult:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from decimal import Decimal
 from functools import partial
@@ -30,12 +30,13 @@ from rich.console import Console
 from rich.text import Text
 
 from bench import store
-from bench.capacity import model, report
-from bench.capacity.advice import advise
-from bench.capacity.model import MOST_LOAD, Costs, Need
+from bench.capacity import costs, report
+from bench.capacity.advice import MOST_LOAD, Need, advise
+from bench.capacity.costs import Costs
 from bench.cli import DONE, FAILED, options
 from bench.launch import RESULTS, shown
 from bench.questions import analysis_in
+from crawlers.registry import PEOPLE
 
 DEFAULT: Final = Need()
 MOST: Final = 1e9
@@ -73,20 +74,13 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     given = vars(arguments) | {"delay_s": arguments.delay, "work_s": arguments.work}
     asked = Need(**{field.name: given[field.name] for field in fields(Need)})
     file = campaign_file(arguments.results)
-    costs = known(file)
+    measured = known(file)
     everything = arguments.all or arguments.json
-    wanted = report.chosen(costs, arguments.backends, everything=everything)
-    measured = {backend.name: backend for backend in costs.backends}
-    if unknown := [name for name in wanted if name not in measured]:
-        raise store.StoreError(
-            f"not in campaign {costs.campaign}: {', '.join(unknown)}; "
-            f"it has {', '.join(sorted(measured))}"
-        )
-    advice = advise(replace(costs, backends=[measured[name] for name in wanted]), asked)
+    advice = advise(weighed(measured, arguments.backends, everything=everything), asked)
     if arguments.json:
         print(json.dumps({**asdict(advice), "answer": report.answer(advice)}))
     else:
-        report.show(advice, costs, console)
+        report.show(advice, measured, console)
         if file.parent == store.REFERENCE and arguments.results is None:
             hint(console)
     return DONE if advice.able else FAILED
@@ -97,18 +91,34 @@ def known(file: Path) -> Costs:
 
     Raises :class:`bench.store.StoreError` where it cannot compare backends.
     """
-    costs = model.costs(analysis_in(file))
-    if costs is None:
+    measured = costs.costs(analysis_in(file))
+    if measured is None:
         raise store.StoreError(
             f"{file.parent}: this campaign compares interpreters, or has no trials; "
             "advice needs one that compares backends"
         )
-    if costs.point is None:
+    if measured.point is None:
         raise store.StoreError(
             f"{file.parent}: this campaign has no crawl that compares what a page takes; measure "
             "one with python -m bench run, or leave out --results to use the reference"
         )
-    return costs
+    return measured
+
+
+def weighed(measured: Costs, named: Sequence[str] | None = None, *, everything: bool) -> Costs:
+    """The costs of the backends as named, of all, or of those that people choose between.
+
+    Raises :class:`bench.store.StoreError` for one that was not measured.
+    """
+    backends = {backend.name: backend for backend in measured.backends}
+    people = [name for name in backends if name in PEOPLE]
+    wanted = named or ([] if everything else people) or list(backends)
+    if unknown := [name for name in wanted if name not in backends]:
+        raise store.StoreError(
+            f"not in campaign {measured.campaign}: {', '.join(unknown)}; "
+            f"it has {', '.join(sorted(backends))}"
+        )
+    return replace(measured, backends=[backends[name] for name in wanted])
 
 
 def campaign_file(given: Path | None) -> Path:

@@ -78,20 +78,12 @@ def time_axis(axes: Axes, values: Sequence[float]) -> None:
 PERCENTILES = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999)
 
 
-def nines_axis(axes: Axes, highest: float, percentiles: Sequence[float] = PERCENTILES) -> None:
-    """Ticks at these percentiles, as far as there are samples."""
-    named = {-math.log10(1 - p / 100): f"p{p:g}" for p in percentiles}
+def nines_axis(axes: Axes, highest: float) -> None:
+    """Ticks at percentiles, as far as there are samples."""
+    named = {-math.log10(1 - p / 100): f"p{p:g}" for p in PERCENTILES}
     shown = {place: name for place, name in named.items() if place <= highest + 1e-9}
     axes.set_xticks(list(shown), list(shown.values()))
     axes.set_xlim(min(named), max(highest, 1.0))
-
-
-def ratio_axis(axes: Axes, low: float, high: float, most: int) -> None:
-    """A logarithmic y axis of ratios, with at most ``most`` ticks.
-
-    Half and double are equally far from 1, which is always a tick.
-    """
-    log_axis(axes, (low, high), ratio_ticks(low, high, most), "{:g}×".format)
 
 
 def ratio_ticks(low: float, high: float, most: int) -> list[float]:

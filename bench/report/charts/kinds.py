@@ -12,7 +12,6 @@ from matplotlib.axes import Axes
 from bench.analysis.stats import Spread
 from bench.controls import CONTROLS
 from bench.report.charts.axes import (
-    PERCENTILES,
     bar_label,
     bar_range,
     bar_rows,
@@ -20,7 +19,6 @@ from bench.report.charts.axes import (
     log_axis,
     markers,
     nines_axis,
-    ratio_axis,
     ratio_ticks,
     round_numbers,
     time_axis,
@@ -125,28 +123,26 @@ def _panel(slide: Slide, axes: Axes, panel: Panel, bars: Bars, size: float, widt
     ends: dict[str, float] = {}
     figures: list[tuple[str, float, float, bool]] = []
     for place, (label, row) in enumerate(panel.rows.items()):
-        places, samples = ALONE if len(row) == 1 else PAIRED, panel.samples.get(label)
-        for number, (bar, (shift, height), blocks) in enumerate(
-            zip(row, places, samples or [()] * len(row), strict=True)
-        ):
-            if bar is None or (isinstance(bar, Stack) and not bar.parts):
+        places = ALONE if len(row) == 1 else PAIRED
+        samples = panel.samples.get(label) or [()] * len(row)
+        for bar, (shift, height), blocks in zip(row, places, samples, strict=True):
+            if not bar:
                 continue
-            strong, at = number == len(row) - 1 or isinstance(bar, Stack), place + shift
+            at, name, strong = place + shift, "", bar is row[-1]
             if isinstance(bar, Stack):
-                end = _stack(slide, axes, bars, bar, label, at, height)
+                end, strong = _stack(slide, axes, bars, bar, label, at, height), True
+                name = f"{bar.name} " * bool(bar.name)
             elif panel.dots:
                 end = _dot(slide, axes, bar, label, at, hollow=label in panel.hollow)
             else:
                 end = _bar(slide, axes, panel, bar, label, at, height, strong=strong)
             if len(blocks) > 1:  # a single trial is its mark
                 # Few rows are high: no tick reaches the words below its mark.
-                _strip(slide, axes, blocks, at, 0.05 * min(7, len(panel.rows)) * height)
+                half, ink = 0.05 * min(7, len(panel.rows)) * height, slide.palette.ink
+                axes.vlines(blocks, at - half, at + half, ink, linewidth=1.0, alpha=0.5, zorder=3)
                 end = max(end, *blocks)
-            value = bar.total if isinstance(bar, Stack) else bar.median
-            name = f"{bar.name} " if isinstance(bar, Stack) and bar.name else ""
-            figures.append(
-                (panel.said.get(label) or name + panel.unit.words(value), end, at, strong)
-            )
+            text = panel.said.get(label) or name + panel.unit.words(bar.median)
+            figures.append((text, end, at, strong))
             ends[label] = max(end, ends.get(label, 0.0))
     room = max((measure(text, size, "bold") for text, *_ in figures), default=0.0) + 22.0
     below = panel.around is not None and len(panel.rows) <= FEW_ROWS
@@ -154,12 +150,6 @@ def _panel(slide: Slide, axes: Axes, panel: Panel, bars: Bars, size: float, widt
     _scale(axes, panel, ends, 0.0 if below else min(0.62, room / width), band)
     for text, end, at, strong in figures:
         bar_label(axes, text, end, at, size, bold=strong, below=below)
-
-
-def _strip(slide: Slide, axes: Axes, blocks: Sequence[float], at: float, half: float) -> None:
-    """A thin tick for what each block found, behind the interval."""
-    ink = slide.palette.ink
-    axes.vlines(blocks, at - half, at + half, color=ink, linewidth=1.0, alpha=0.5, zorder=3)
 
 
 FEW_ROWS: Final = 4
@@ -249,9 +239,9 @@ def _stack(
         )
         left += value
     if stack.interval is None:
-        return stack.total
+        return stack.median
     bar_range(axes, *stack.interval, at, slide.palette.ink)
-    return max(stack.total, stack.interval[1])
+    return max(stack.median, stack.interval[1])
 
 
 # --- lines: in one panel with the names at their ends, or in several with a key ---
@@ -274,8 +264,11 @@ def draw_lines(figure: Lines, slide: Slide) -> None:
         _x_axis(axes, plot.x, figure.plots[column::columns], small=small)
         beside = figure.plots[row * columns :][:columns]
         _y_axis(slide, axes, plot, [other for other in beside if other.y == plot.y])
-        _shade(slide, axes, plot)
-        _beyond(slide, axes, plot)
+        if plot.shade:
+            low, until = plot.shade
+            axes.axvspan(low or axes.get_xlim()[0], until, color=slide.palette.band, zorder=0)
+        if plot.beyond:
+            _beyond(slide, axes, *plot.beyond)
         if row == rows - 1 and column == columns // 2:
             axes.set_xlabel(plot.x.label)
         if small:
@@ -319,8 +312,7 @@ def _lines(
             across, up = zip(*cloud, strict=True)
             axes.scatter(across, up, s=14, color=look.colour, alpha=0.3, zorder=2)
         for hair in plot.hairs.get(label, ()):
-            places = [p.x for p in hair], [p.y.median for p in hair]
-            axes.plot(*places, color=look.colour, linewidth=0.8, alpha=0.4, zorder=2)
+            _thin(axes, hair, look.colour, 0.8, alpha=0.4)
         if figure.ranges == "shades":
             low, high = [p.y.low for p in points], [p.y.high for p in points]
             axes.fill_between(xs, low, high, color=look.colour, alpha=0.18, linewidth=0)
@@ -329,9 +321,9 @@ def _lines(
         # A single trial is a mark, and no line leads to it.
         for start, end in pairwise(range(len(points))):
             if points[start].y.count > 1 and points[end].y.count > 1 and not aside:
-                segment = xs[start : end + 1], ys[start : end + 1]
                 axes.plot(
-                    *segment,
+                    xs[start : end + 1],
+                    ys[start : end + 1],
                     color=look.colour,
                     linewidth=look.width,
                     linestyle=look.line,
@@ -344,23 +336,28 @@ def _lines(
         elif mark := plot.marks.get(label):
             markers(axes, look, [mark.x], [mark.y.median], [0.0], background, 11.0)
         if fitted := plot.dashed.get(label):
-            for start_point, end_point in pairwise(fitted):
-                how = "-" if end_point.x <= points[-1].x else (0, (4, 3))
-                ends_of = [start_point.x, end_point.x], [start_point.y.median, end_point.y.median]
-                axes.plot(*ends_of, color=look.colour, linewidth=1.4, linestyle=how, zorder=2)
+            for part in pairwise(fitted):
+                how = "-" if part[1].x <= points[-1].x else (0, (4, 3))
+                _thin(axes, part, look.colour, 1.4, how)
             xs, ys = [fitted[-1].x], [fitted[-1].y.median]
         text = f"{named(label)} {plot.y.words(ys[-1])}" if figure.told else named(label)
         ends.append(EndLabel(text, xs[-1], ys[-1], look.colour, look.width > 2))
     for label, points in plot.dotted.items():
-        axes.plot(
-            [point.x for point in points],
-            [point.y.median for point in points],
-            color=slide.look.of(label).colour,
-            linewidth=1.4,
-            linestyle=(0, (2, 2)),
-            zorder=2,
-        )
+        _thin(axes, points, slide.look.of(label).colour, 1.4, (0, (2, 2)))
     return ends
+
+
+def _thin(
+    axes: Axes,
+    points: Line,
+    colour: str,
+    width: float,
+    dashes: tuple[float, tuple[float, float]] | str = "-",
+    alpha: float | None = None,
+) -> None:
+    """A line without marks and ranges, below all that have them."""
+    places = [point.x for point in points], [point.y.median for point in points]
+    axes.plot(*places, color=colour, linewidth=width, linestyle=dashes, alpha=alpha, zorder=2)
 
 
 def _ranges(axes: Axes, look: Identity, xs: Sequence[float], points: Line) -> None:
@@ -378,10 +375,6 @@ def _ranges(axes: Axes, look: Identity, xs: Sequence[float], points: Line) -> No
             )
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f}\N{NO-BREAK SPACE}%"
-
-
 def _x_axis(axes: Axes, axis: Axis, column: Sequence[Plot], *, small: bool) -> None:
     lines = [line for plot in column for line in plot.lines.values()]
     dashed = [line for plot in column for line in plot.dashed.values()]
@@ -390,11 +383,11 @@ def _x_axis(axes: Axes, axis: Axis, column: Sequence[Plot], *, small: bool) -> N
     low, high = places[0], places[-1]
     match axis.scale:
         case "nines":
-            nines_axis(axes, high, (50.0, 99.0, 99.99) if small else PERCENTILES)
+            nines_axis(axes, high)
         case "values":
             value_axis(axes, places, axis="x", words=axis.words)
         case "shares":
-            value_axis(axes, [high], axis="x", words=_percent)
+            value_axis(axes, [high], axis="x", words=lambda s: f"{100 * s:.0f}\N{NO-BREAK SPACE}%")
             axes.set_xlim(0, high * 1.02)
         case "names":
             axes.set_xticks(places, [axis.words(place) for place in places], rotation=45.0)
@@ -426,7 +419,8 @@ def _y_axis(slide: Slide, axes: Axes, plot: Plot, row: Sequence[Plot]) -> None:
         case "times":
             time_axis(axes, values)
         case "ratios":
-            ratio_axis(axes, min([*values, 0.9]) / 1.1, max([*values, 1.1]) * 1.1, 6)
+            ends = min([*values, 0.9]) / 1.1, max([*values, 1.1]) * 1.1
+            log_axis(axes, ends, ratio_ticks(*ends, 6), "{:g}×".format)
             axes.axhline(1.0, color=slide.palette.muted, linewidth=1.2, zorder=1)
         case "values":
             value_axis(axes, values, words=plot.y.words)
@@ -434,11 +428,8 @@ def _y_axis(slide: Slide, axes: Axes, plot: Plot, row: Sequence[Plot]) -> None:
             value_axis(axes, [max(values)], words=plot.y.words)
 
 
-def _beyond(slide: Slide, axes: Axes, plot: Plot) -> None:
+def _beyond(slide: Slide, axes: Axes, start: float, why: str) -> None:
     """From where on there is no value, only an arrow."""
-    if plot.beyond is None:
-        return
-    start, why = plot.beyond
     axes.set_xlim(0, start * 1.22)
     axes.axvspan(start, start * 1.22, color=slide.palette.band, zorder=0)
     where, ink = axes.get_xaxis_transform(), slide.palette.ink
@@ -446,12 +437,6 @@ def _beyond(slide: Slide, axes: Axes, plot: Plot) -> None:
     ends = (start * 1.2, 0.95), (start * 1.02, 0.95)
     axes.annotate("", *ends, xycoords=where, textcoords=where, arrowprops=arrow)
     axes.annotate(why, (start * 1.02, 0.92), xycoords=where, va="top", fontsize=12, color=ink)
-
-
-def _shade(slide: Slide, axes: Axes, plot: Plot) -> None:
-    if plot.shade:
-        low, high = plot.shade
-        axes.axvspan(low or axes.get_xlim()[0], high, color=slide.palette.band, zorder=0)
 
 
 def draw(data: FigureData, slide: Slide) -> None:

@@ -5,10 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from bench.capacity.model import Backend, Costs, Extra, MemoryHeld
+from bench.capacity.costs import Added, Backend, Costs, MemoryHeld
 
 MIB = 1 << 20
 HELD = MemoryHeld(5000, 11 * MIB, 10_000)
+
+
+def added(of: str) -> dict[str, Added]:
+    """What everything adds, as measured with a backend."""
+    costs_us = {"TLS": 10.0, "opening a connection": 40.0, "a handshake": 600.0}
+    return {what: Added(us, of) for what, us in costs_us.items()}
 
 
 def backend(name: str, page: float = 50.0, **changes: Any) -> Backend:
@@ -22,7 +28,7 @@ def backend(name: str, page: float = 50.0, **changes: Any) -> Backend:
         page=page,
         blocks=blocks,
         factors=[(10, 0.9), (100, 1.0), (1000, 1.5)],
-        extra=Extra(10.0, 40.0, 600.0, name, name),
+        added=added(name),
         plain=HELD,
         encrypted=replace(HELD, each=34_000),
     )
@@ -37,7 +43,6 @@ def costs(*backends: Backend, **changes: Any) -> Costs:
         point="ladder-100",
         slots=100,
         floor=0.02,
-        files=20_000,
         longest_delay_ms=50.0,
         processors=2,
         backends=backends,

@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.capacity import report
-from bench.capacity.advice import AdviceRow, advise
-from bench.capacity.model import Backend, Extra, Need
+from bench.capacity.advice import AdviceRow, Need, advise
+from bench.capacity.costs import Backend, Costs
+from bench.cli.commands import advise as command
 from crawlers.registry import PEOPLE
-from tests.bench.capacity.samples import HELD, backend, costs
+from tests.bench.capacity.samples import HELD, added, backend, costs
 
 ONE = backend("one")
 
@@ -54,8 +55,8 @@ def test_processes_carry_the_rate_at_the_planned_load(rate: float, delay_s: floa
         ({"most": 960, "why_most": "At most 960."}, Need(1000), "no", "At most 960."),
         ({}, Need(100, 2000, 0.2), "no", "--connections 401, or at most --rate 500."),
         ({"page": None, "blocks": {}}, Need(), "left out", "not measured"),
-        ({"extra": Extra()}, Need(tls=True), "left out", "What TLS adds"),
-        ({"extra": Extra()}, Need(pages_per_connection=1), "left out", "opening a connection"),
+        ({"added": {}}, Need(tls=True), "left out", "What TLS adds"),
+        ({"added": {}}, Need(pages_per_connection=1), "left out", "opening a connection"),
     ],
 )
 def test_who_cannot_is_told_why(changes: dict[str, Any], need: Need, can: str, word: str) -> None:
@@ -87,11 +88,10 @@ def test_what_holds_for_all_is_said_once() -> None:
     said = " ".join(report.remarks(made, advise(made, Need(50_000, 90_000, 0.2))))
     assert said.count("measured up to 50 ms") == 1
     assert said.count("More than 2 processors were not measured") == 1
-    assert said.count("ulimit -n 50128") == 1
 
 
 def test_tls_of_another_backend_is_said() -> None:
-    other = backend("one", extra=Extra(10.0, 40.0, 600.0, "two", "two"))
+    other = backend("one", added=added("two"))
     assert any("that of two" in note for note in row(Need(tls=True), other).notes)
     assert not any("that of two" in note for note in row(Need(), other).notes)
 
@@ -192,7 +192,13 @@ def test_the_answer_is_a_plain_sentence(pages: tuple[float, ...], need: Need, sa
 
 def test_at_most_ten_backends_are_shown_unless_asked() -> None:
     made = costs(*(backend(name) for name in (*PEOPLE, "callbacks_poll")))
-    assert report.chosen(made, everything=False) == list(PEOPLE)
-    assert len(report.chosen(made, everything=True)) == 11
-    assert report.chosen(made, ["callbacks_poll"], everything=False) == ["callbacks_poll"]
-    assert report.chosen(costs(ONE), everything=False) == ["one"]
+
+    def names(
+        measured: Costs, named: list[str] | None = None, everything: bool = False
+    ) -> list[str]:
+        return [b.name for b in command.weighed(measured, named, everything=everything).backends]
+
+    assert names(made) == list(PEOPLE)
+    assert len(names(made, everything=True)) == 11
+    assert names(made, ["callbacks_poll"]) == ["callbacks_poll"]
+    assert names(costs(ONE)) == ["one"]

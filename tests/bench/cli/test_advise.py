@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.__main__ import main
-from bench.capacity import model, report
+from bench.capacity import costs as measured
+from bench.capacity import report
 from bench.capacity.advice import BEYOND
 from bench.cli.commands import advise
 from tests.bench import committed
@@ -50,7 +51,7 @@ def test_the_example_of_the_help_advises_from_the_reference(
     assert "callbacks_poll" not in said
     assert max(map(len, said.splitlines())) <= report.WIDTH
     assert committed.records().campaign.campaign in said
-    costs = model.costs(committed.analysis())
+    costs = measured.costs(committed.analysis())
     assert costs is not None
     assert (FURTHER in unwrapped(said)) == (costs.longest_delay_ms * BEYOND <= 200)
 

@@ -17,11 +17,10 @@ from bench.conditions.schedule import NOTHING_STEADY, Opening
 from bench.conditions.ways import ENCRYPTED, HANDSHAKE, NEW, PLAIN, TICKETS
 from bench.conditions.work import WithWork
 from bench.conditions.work import expected as expected_of
-from bench.run.judge import void_reason
-from bench.run.serving import served_reason
+from bench.run.judge import served_reason, void_reason
 from bench.schema import Cancelled, Handshakes
-from bench.sides.protocol import Loaded, Worked
-from bench.sides.servers import Served, Server
+from bench.sides.protocol import Served, Worked
+from bench.sides.servers import Server
 from crawlers import work
 from tests.bench import small
 
@@ -136,7 +135,7 @@ def test_a_control_asks_for_every_page_equally_often(requests: int, reason: str 
     assert void_reason([], small.RESULT, ledger, 4, None, control="bare") == reason
 
 
-LOADED = replace(small.RESULT, loaded=Loaded(checksum=99, connections=2, worked=0))
+LOADED = replace(small.RESULT, loaded=Served(10, 99, connections=2))
 
 
 @pytest.mark.parametrize(

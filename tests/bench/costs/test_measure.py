@@ -17,7 +17,7 @@ from bench.costs.measure import Lane
 from bench.machine import instruments
 from bench.machine.instruments import Counts, Instrument
 from bench.plan import backends, workloads
-from bench.plan.participants import Participants
+from bench.plan.participants import only
 from bench.study import runner
 from bench.study.record import SampleRecord
 from bench.study.runner import Lost
@@ -136,7 +136,7 @@ def test_asyncio_is_counted_in_the_state_of_malloc_in_which_it_is_measured(lane:
 def test_after_a_failure_another_process_is_started(
     lane: Lane, crawler: measure.Crawler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    point, server = workloads.fetch(SLOTS, PAGES, Participants(1)), lane.server
+    point, server = workloads.fetch(SLOTS, PAGES, only(("threads",), 1)), lane.server
     sites = {str(point.site): f"list:{PAGES - 1}:2048"}
     with monkeypatch.context() as patched:
         patched.setattr(lane, "server", lambda site: server(sites.get(site) or site))

@@ -15,7 +15,8 @@ from bench.fleet.plan import FleetPlan
 from bench.fleet.records import HostRecord
 from bench.machine import memory
 from bench.machine.doctor import SPARE_DESCRIPTORS, CheckResult
-from bench.machine.memory import Slabs, Snapshot
+from bench.machine.memory import Snapshot
+from bench.machine.objects import Slabs
 from bench.machine.procfs import UNLIMITED, Slab
 from bench.schema import MemoryParts
 from bench.sides.servers import Tls
@@ -132,6 +133,6 @@ def test_what_a_host_gained_is_by_owner_and_never_made_up() -> None:
     assert gained.kernel_socket_bytes == 500 * 50
     assert gained.machine_drop_bytes == 500 * (300 + 2 * 100)
     assert not gained.reasons
-    blind = host.growth(snapshot(0), replace(snapshot(500), slabs=None), 500)
+    blind = host.growth(snapshot(0), replace(snapshot(500), kernel=None), 500)
     assert (blind.user_bytes, blind.kernel_socket_bytes) == (50_000, None)
     assert blind.reasons["kernel_socket_bytes"] == memory.NO_SLABINFO

@@ -37,6 +37,7 @@ def test_every_finding_is_used_and_says_what_to_do() -> None:
         assert said.effect, case
         assert said.fix, case
         assert said.level in doctor.COLOURS, case
+        assert said.good or said.bad, case
 
 
 def test_a_small_workload_is_not_refused() -> None:

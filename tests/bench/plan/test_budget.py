@@ -22,7 +22,7 @@ from bench.plan.budget import (
     weight,
 )
 from bench.plan.labels import TWIN, Label
-from bench.plan.participants import Participants
+from bench.plan.participants import usually
 from bench.plan.plan import PlannedPoint
 from bench.plan.profiles import PROFILES, profile
 from bench.plan.workloads import c10k, fetch, openloop, serve, throughput, waiting, whole
@@ -31,9 +31,10 @@ from crawlers.catalogue import OURS
 from crawlers.registry import MODELS
 from server.models.catalogue import SERVERS
 
+ONE = usually(MODELS, 1)
 NAMES = st.sampled_from([*registry.names(), "bare", "stripped", "nonesuch"])
 POINTS = st.builds(
-    lambda make, slots, pages: make(slots, pages, Participants(1)),
+    lambda make, slots, pages: make(slots, pages, ONE),
     st.sampled_from([fetch, throughput]),
     st.sampled_from([1, 10, 100, 1000]),
     st.integers(100, 60_000),
@@ -58,12 +59,12 @@ def test_all_labels_work_equally_long(point, name: str) -> None:  # type: ignore
 
 
 def test_what_does_not_take_turns_has_one_size() -> None:
-    for point in (waiting(10, 50, Participants(1)), c10k(100, Participants(1))):
+    for point in (waiting(10, 50, ONE), c10k(100, ONE)):
         assert sized(point, Label("aiohttp")) is point
 
 
 def test_a_directory_has_the_size_it_has() -> None:
-    point = replace(throughput(10, 100, Participants(1)), site="dir:somewhere")
+    point = replace(throughput(10, 100, ONE), site="dir:somewhere")
     assert sized(point, Label("aiohttp")) is point
 
 
@@ -91,10 +92,10 @@ def test_a_block_of_a_profile_has_enough_turns_of_the_base(name: str) -> None:
 @pytest.mark.parametrize("slots", [100, 1000])
 def test_all_servers_have_turns_of_one_length(slots: int) -> None:
     """Threads had turns of 40 ms, and cost 6 % less than the same threads in turns of 10."""
-    point = serve(slots, 20, Participants(5))
+    point = serve(slots, 20, ONE)
     assert len({turn_s(point, Label(name)) for name in (*SERVERS, "bare")}) == 1
     assert len({round_s(point, Label(name)) for name in (*SERVERS, "bare")}) == 1
-    assert turn_s(fetch(100, 100, Participants(1)), Label("threads")) == ONLY_TURN_S
+    assert turn_s(fetch(100, 100, ONE), Label("threads")) == ONLY_TURN_S
 
 
 # --- trials and plans --------------------------------------------------------------------
@@ -169,12 +170,12 @@ def test_intervals_go_before_points_and_what_alone_answers_a_question_goes_last(
 
 
 def test_a_slower_machine_takes_longer_but_waits_no_longer() -> None:
-    work, wait = throughput(100, 5000, Participants(1)), openloop(1000, 2.0, Participants(1))
+    work, wait = throughput(100, 5000, ONE), openloop(1000, 2.0, ONE)
     label = Label("callbacks")
     assert budget.trial_s(work, label, 2.0) == pytest.approx(2 * budget.trial_s(work, label))
     assert budget.trial_s(wait, label, 2.0) < 1.5 * budget.trial_s(wait, label)
     # In turns a slow label gets fewer pages; in whole trials all have the same.
     assert budget.trial_s(work, Label("aiohttp")) < 1.2 * budget.trial_s(work, label)
-    alone = whole(100, 5000, Participants(1))
+    alone = whole(100, 5000, ONE)
     assert budget.trial_s(alone, Label("aiohttp")) > budget.trial_s(alone, label)
     assert budget.trial_s(alone, Label("nonesuch")) > budget.trial_s(alone, label)

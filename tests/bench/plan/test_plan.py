@@ -8,9 +8,9 @@ import pytest
 
 from bench.plan import plan, profiles
 from bench.plan.labels import Label
+from bench.plan.participants import REMEDIES
 from bench.plan.plan import PlanError, PlannedPoint
 from bench.plan.profiles import ProfileError
-from bench.plan.workloads import REMEDIES
 from bench.schema import CampaignRecord
 from crawlers.registry import MODELS
 from tests.bench import synthetic

@@ -13,7 +13,7 @@ from bench.analysis.stats import LEVEL, MIN_BLOCKS
 from bench.analysis.stats.memory import MIN_CONNECTION_COUNTS, theil_sen
 from bench.plan import plan, profiles
 from bench.plan.labels import TWIN
-from bench.plan.participants import MAIN_VARIANTS, PINNED
+from bench.plan.participants import BASE, CITED, PINNED
 from bench.plan.profiles import ProfileError
 from bench.plan.workloads import Point
 from crawlers.registry import MODELS
@@ -63,9 +63,9 @@ def test_the_interval_of_a_memory_slope_covers_what_it_promises(
 ) -> None:
     """One reading at each of four numbers of connections covered 92 %, and was called 95 %."""
     held = [p for p in profiles.profile(profile).points if p.workload == workload]
-    counts = [float(p.slots) for p in held for _ in range(p.who.models)]
+    counts = [float(p.slots) for p in held for _ in range(p.who.blocks_of(BASE))]
     if len({*counts}) < MIN_CONNECTION_COUNTS:  # divided by their number, without an interval
-        assert all(p.who.models > 1 for p in held)
+        assert all(p.who.blocks_of(BASE) > 1 for p in held)
         return
     rng, covered, times = np.random.default_rng(1), 0, 2000
     for _ in range(times):
@@ -81,8 +81,7 @@ def test_the_records_name_no_folder_of_this_machine(profile: str) -> None:
         assert not any("/" in str(value) for value in point.params.values())
 
 
-MAIN = (*MODELS, *MAIN_VARIANTS)
-EVERYONE = (*MAIN, "twisted", "mine")
+EVERYONE = (*CITED, "twisted", "mine")
 TWINS = ("callbacks#2", "threads#2", "async_await#2")
 SPREADING = (*MODELS, "processes", "subinterpreters")
 LONG_SWITCH = ("threads", "threads_long_switch")
@@ -102,12 +101,12 @@ LONG_SWITCH = ("threads", "threads_long_switch")
         ("full", "tls-handshake-10", ("trio",), ("trio/churn", "trio/handshake", "trio/tickets")),
         ("full", "ladder-100", EVERYONE, (*EVERYONE, *TWINS)),
         # A knob is turned for nobody, or shown for all: memory trials turn it, and this shows it.
-        ("full", "ladder-1000", (*MAIN, *LONG_SWITCH[1:]), LONG_SWITCH),
-        ("full", "throughput-100", EVERYONE, (*MAIN, *TWINS)),
+        ("full", "ladder-1000", (*CITED, *LONG_SWITCH[1:]), LONG_SWITCH),
+        ("full", "throughput-100", EVERYONE, (*CITED, *TWINS)),
         ("full", "c10k-1000", EVERYONE, EVERYONE),
-        ("full", "c10k-10000", EVERYONE, MAIN),
+        ("full", "c10k-10000", EVERYONE, CITED),
         ("full", "processors-apart", (*SPREADING, "trio"), (*SPREADING, "callbacks#2")),
-        ("full", "tls-c10k-3000", (*EVERYONE, "tornado"), MAIN),
+        ("full", "tls-c10k-3000", (*EVERYONE, "tornado"), CITED),
         (
             *("reference", "regime-1000x10ms"),
             (*MODELS, *LONG_SWITCH[1:], "trio"),

@@ -11,33 +11,26 @@ from bench.conditions.ways import ENCRYPTED, PLAIN
 from bench.plan import plan, profiles
 from bench.plan.budget import PAGES_PER_SLOT, sized
 from bench.plan.labels import Label
-from bench.plan.participants import MAIN_VARIANTS, Participants
+from bench.plan.participants import CITED, TLS_PAGES, usually
 from bench.plan.plan import PlannedPoint
-from bench.plan.workloads import (
-    PAGES_OF,
-    Point,
-    c10k,
-    churn,
-    headers,
-    tls_c10k,
-    tls_fetch,
-    tls_handshake,
-)
+from bench.plan.workloads import MODES, c10k, in_modes
 from bench.run.preflight import unable
 from crawlers.backend import Backend
 from crawlers.registry import MODELS, names
+
+ONE = usually(MODELS, 1)
 
 # --- modes: new connections, TLS --------------------------------------------------------
 
 
 def test_a_backend_without_https_takes_part_where_there_is_none() -> None:
     backend = Backend("sockets", "", "", "async", 1, no_https="its calls take no ssl")
-    assert unable(backend, churn(100, 1000, Participants(1))) is None
-    assert "its calls take no ssl" in (unable(backend, tls_fetch(10, 100, Participants(1))) or "")
+    assert unable(backend, in_modes("churn", 100, 1000, ONE)) is None
+    assert "its calls take no ssl" in (unable(backend, in_modes("tls-fetch", 10, 100, ONE)) or "")
 
 
 def test_what_takes_longer_has_fewer_pages() -> None:
-    point = tls_handshake(10, 30_000, Participants(1))
+    point = in_modes("tls-handshake", 10, 30_000, ONE)
     point = replace(point, varied=(PLAIN, ENCRYPTED, *point.varied))
     plain, tls, churn, shaken, tickets = (
         sized(point, Label("callbacks", condition=one.name)).pages for one in point.varied
@@ -49,7 +42,7 @@ def test_what_takes_longer_has_fewer_pages() -> None:
 def test_one_server_never_sees_more_connections_than_a_client_has_ports() -> None:
     """Were every connection closed by the client, each port would still be used once at most."""
     (entry,) = plan.select(profiles.profile("full", ["churn"]), names())
-    assert {label.name for label in entry.labels} == {*MODELS, *MAIN_VARIANTS}
+    assert {label.name for label in entry.labels} == set(CITED)
     most = max(
         sized(entry.point, label).pages for label in entry.labels if label.condition == "churn"
     )
@@ -57,7 +50,7 @@ def test_one_server_never_sees_more_connections_than_a_client_has_ports() -> Non
 
 
 def test_the_server_is_told_how_many_header_lines_to_send() -> None:
-    point = headers(100, 16000, Participants(1))
+    point = in_modes("headers", 100, 16000, ONE)
     sites = [sized(point, label).site for label in plan.labels_of(point, ["callbacks"])]
     assert [site.rpartition(":")[2] for site in sites] == ["5", "20", "80"]
 
@@ -66,7 +59,7 @@ def test_the_server_is_told_how_many_header_lines_to_send() -> None:
 
 
 def test_connections_held_over_tls_are_opened_more_slowly_and_recorded() -> None:
-    plain, over = c10k(10, Participants(1)), tls_c10k(10, Participants(1))
+    plain, over = c10k(10, ONE), c10k(10, ONE, tls=True)
     ramps = (plain.params["ramp_per_s"], over.params["ramp_per_s"])
     assert ramps == (RAMP_PER_S, TLS_RAMP_PER_S)
     assert plain.tls is None
@@ -75,20 +68,13 @@ def test_connections_held_over_tls_are_opened_more_slowly_and_recorded() -> None
 
 
 def test_every_backend_that_a_table_names_exists() -> None:
-    assert {*MODELS, *MAIN_VARIANTS} <= set(PAGES_OF)
-    assert set(PAGES_OF) <= set(names())
+    assert {*CITED, *TLS_PAGES} <= set(names())
 
 
-@pytest.mark.parametrize(
-    ("point", "modes"),
-    [
-        (churn(100, 1000, Participants(2, 2)), "plain churn"),
-        (tls_fetch(10, 1000, Participants(2, 2)), "plain tls"),
-        (tls_handshake(10, 1000, Participants(2, 2)), "churn handshake tickets"),
-    ],
-    ids=["churn", "tls-fetch", "tls-handshake"],
-)
-def test_a_block_holds_each_backend_in_each_mode(point: Point, modes: str) -> None:
+@pytest.mark.parametrize("workload", MODES)
+def test_a_block_holds_each_backend_in_each_mode(workload: str) -> None:
+    point = in_modes(workload, 100, 1000, usually(CITED, 2))
+    modes = " ".join(mode.name for mode in MODES[workload])
     entry = PlannedPoint(point, plan.labels_of(point, ["threads", "trio"]))
     turns = plan.make([entry], seed=1).turns
     for block in range(2):

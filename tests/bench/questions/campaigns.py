@@ -18,8 +18,7 @@ from bench.analysis.loops import SlotSchedule, responses
 from bench.arrivals import WORK_EVERY
 from bench.conditions.ways import ENCRYPTED, HANDSHAKE, NEW, PLAIN, TICKETS
 from bench.histograms import encode_latency
-from bench.plan.participants import PINNED
-from bench.plan.workloads import SWITCHING
+from bench.plan.participants import PINNED, SWITCHING
 from bench.questions import (
     accept,
     cancel,
@@ -67,6 +66,11 @@ Cases = Mapping[str, Callable[[], Lines]]
 def usual(make: Callable[..., Lines], **options: Any) -> Lines:
     """The campaign of a golden file, with something else."""
     return make(**{"backends": BACKENDS, "blocks": 5} | options)
+
+
+def indifferent(*workloads: str, **options: Any) -> Lines:
+    """A campaign in which no backend differs from another."""
+    return usual(campaign, effects=False, noise=0.03, workloads=workloads, **options)
 
 
 def kept(lines: Lines, wanted: Callable[[TrialRecord], object]) -> Lines:
@@ -297,6 +301,7 @@ def shared_with_the_server() -> Lines:
 
 
 PAGE: Cases = {
+    "nothing differs": lambda: indifferent("throughput"),
     # A rest below 0 was drawn as 0, so a bar of 23.6 µs stood for 21.2 that were measured.
     "the model of callbacks cannot be separated": with_slow_sockets,
     # Its title named threads, which it does not draw.
@@ -409,6 +414,7 @@ WAITING: Cases = {
     # At 100 slots alone "no model differs" hid what 1,000 slots show.
     "threads are slow at 1,000 slots": slow_threads,
     "two blocks": lambda: slow_threads(blocks=2),
+    "nothing differs": lambda: indifferent("throughput", "waiting"),
     "throughput alone": lambda: campaign(blocks=2, samples=20, workloads=("throughput",)),
 }
 
@@ -590,6 +596,7 @@ OPEN_LOOP: Cases = {
     "all keep up": lambda: usual(scheduled, rates=(1000, 2000)),
     "all keep up, in four blocks": lambda: usual(scheduled, rates=(1000, 2000), blocks=4),
     "too few samples for a p99": lambda: usual(scheduled, samples=500, rates=(1000, 2000)),
+    "nothing differs": lambda: indifferent("openloop", rates=(5000, 30_000)),
     "no response times": lambda: where(usual(scheduled), bool, response_time=None),
 }
 
@@ -920,6 +927,7 @@ CASES: dict[str, Cases] = {
     },
     "open_loop": OPEN_LOOP,
     "mixed": MIXED,
+    "against": {"uvloop differs in nothing": lambda: indifferent("throughput", "c10k")},
     "timeouts": {"no difference": lambda: usual(limited, more={"threads": 1.0})},
     "cancel": CANCEL,
     "fairness": FAIRNESS,

@@ -38,12 +38,3 @@ def test_both_ends_are_in_one_chart_where_both_were_measured() -> None:
         assert isinstance(client, Spread)
         assert client.median == pytest.approx(sure(analysis.memory[label].total) / KIB)
         assert server == hold.measured(analysis).spread(label, hold.PLAIN)
-
-
-def test_where_all_plain_trials_failed_only_what_was_read_is_named() -> None:
-    """It said "read at no connections, over TLS at 10,000"."""
-    answer = sure(hold.answer(analysed(HOLD["all plain, and threads over TLS, failed"]())))
-    assert "connection, read over TLS at 10,000 connections;" in answer.tables[0].about
-    assert answer.figures[0].subtitle.startswith(
-        "User and kernel memory of the server's end, over TLS at 10,000 connections;"
-    )

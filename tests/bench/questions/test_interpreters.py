@@ -11,7 +11,6 @@ from bench.analysis.analysis import Analysis
 from bench.questions import analysis_of
 from bench.questions.interpreters import Releases
 from bench.report import summary
-from bench.report.summary import environment
 from bench.schema import Interpreter
 from bench.store import Records
 from tests.bench import synthetic
@@ -92,15 +91,3 @@ def test_differing_builds_are_warned_of() -> None:
 )
 def test_builds_in_words(build: dict[str, str | bool | None], words: str) -> None:
     assert wording.build_words(build) == words
-
-
-def test_what_trials_read_when_they_ended_is_shown() -> None:
-    lines = wording.switches(stats.trials_of(made().records))
-    assert [line.partition(" when its ")[0] for line in lines] == [
-        "Interpreter lock disabled",
-        "Interpreter lock enabled",
-        "Interpreter lock enabled, JIT disabled",
-    ]
-    assert set(lines) <= set(Releases(made().records).lines)
-    assert dict(environment(made().records))["Lock and JIT"] == " ".join(lines)
-    assert "Lock and JIT" not in dict(environment(with_interpreters([])))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.capacity import model
+from bench.capacity import costs
 from bench.report import export
 from tests.bench.questions.campaigns import encrypted, for_users
 from tests.bench.sure import sure
@@ -15,10 +15,10 @@ from tools.quotes import NotShownError, Numbers
 def test_a_user_is_advised_and_quoted_by_user_memory() -> None:
     analysis = analysed(for_users(encrypted()))
     assert {fit.total for fit in analysis.memory.values()} == {None}
-    costs = sure(model.costs(analysis))
-    held = [each.plain for each in costs.backends if each.plain]
-    assert {each.in_all for each in held} == {False}
-    assert {each.each for each in held} == {fit.user for fit in analysis.memory.values()}
+    measured = sure(costs.costs(analysis))
+    held = [backend.plain for backend in measured.backends if backend.plain]
+    assert {memory.in_all for memory in held} == {False}
+    assert {memory.each for memory in held} == {fit.user for fit in analysis.memory.values()}
     numbers = Numbers(analysis)
     numbers.group = None  # no published campaign read it either
     with pytest.raises(NotShownError, match="not all"):

@@ -23,6 +23,7 @@ from bench.questions import analysis_of
 from bench.report import campaigns, cite, ending, findings, summary
 from bench.report.campaigns import Groups
 from bench.schema import AnyRecord, ResumeRecord
+from bench.show.words import footer
 from crawlers.catalogue import OURS
 from tests.bench.altered import where
 from tests.bench.costs.samples import run, sample
@@ -109,6 +110,7 @@ DOCUMENTS: dict[str, Callable[[], str]] = {
     "interpreters.txt": lambda: summary.to_markdown(of_releases()),
     "warnings.txt": lambda: "\n\n".join(summary.warnings(noisy())) + "\n",
     "voids.txt": lambda: summary.to_markdown(voids()),
+    "footer.txt": lambda: "\n".join([*footer(usual()), *footer(noisy())]) + "\n",
     "terminal.txt": lambda: shown(summary.show, usual()),
     "terminal-interpreters.txt": lambda: shown(summary.show, of_releases()),
     "ending.txt": lambda: shown(ended, usual()),

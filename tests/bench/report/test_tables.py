@@ -47,11 +47,6 @@ def test_a_label_is_no_markup_in_a_sentence() -> None:
     assert "Ratios are to &lt;img src=x onerror=alert(1)&gt;." in text
 
 
-def test_no_difference_is_printed() -> None:
-    campaign = made(effects=False, samples=50, workloads=("throughput",))
-    assert "undecided" in printed(campaign)
-
-
 @pytest.mark.parametrize("width", [60, 80, 100, 140])
 def test_table_fits_the_terminal(width: int) -> None:
     text = printed(made(), width)

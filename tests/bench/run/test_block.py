@@ -26,26 +26,22 @@ from bench.conditions.schedule import Opening, Scheduled
 from bench.conditions.work import WithWork
 from bench.plan import plan, workloads
 from bench.plan.labels import Label
-from bench.plan.participants import MAIN_VARIANTS, Participants
+from bench.plan.participants import ABLE, CITED, usually
 from bench.plan.plan import Turn, labels_of
 from bench.plan.workloads import (
-    ABLE,
     SERVED,
     SITE_SEED,
     Point,
+    c10k,
     cancel,
     few,
     hold,
+    in_modes,
     serve,
-    tls_c10k,
-    tls_fetch,
-    tls_handshake,
 )
 from bench.run import block as running
 from bench.run import judge
-from bench.run.crawling import Crawling
-from bench.run.serving import Serving
-from bench.run.trial import Bench, Trial
+from bench.run.trial import Bench, Crawling, Serving, Trial
 from bench.run.turns import TurnTaken
 from bench.schema import Shares, TrialRecord, TurnsRecord
 from bench.sides import working
@@ -57,7 +53,7 @@ from tests.bench import small
 from tests.bench.small import some
 from tests.bench.sure import sure
 
-ONE = Participants(1)
+ONE = usually(MODELS, 1)
 TURNED = workloads.throughput(10, 6000, ONE)
 LABELS = ("callbacks", "callbacks#2", "threads")
 HOLDING = small.point("list:40:512", 40, conditions=(Filling(), HELD))
@@ -142,7 +138,7 @@ def test_a_directory_of_html_is_crawled_and_verified(shared: Bench, tmp_path: Pa
 
 
 EXCHANGES = 25
-CLOSES = (*MODELS, *MAIN_VARIANTS, "bare_close")
+CLOSES = (*CITED, "bare_close")
 
 
 @pytest.mark.parametrize("label", some(CLOSES, "threads", "async_await", "bare_close"))
@@ -219,7 +215,7 @@ def test_a_round_is_measured_before_and_after_each_trial(
 
 @pytest.mark.parametrize("name", some((*MODELS, "bare_tls"), "async_await", "bare_tls"))
 def test_connections_are_held_over_tls(bench: Bench, name: str) -> None:
-    record = counts(run(bench, tls_c10k(30, ONE), name)[0][0])
+    record = counts(run(bench, c10k(30, ONE, tls=True), name)[0][0])
     assert record.params["tls"] == "TLS 1.3, ecdsa, tickets"
     ledger, memory = sure(record.ledger), sure(record.memory)
     assert sure(ledger.handshakes).full == ledger.peak_in_flight == 30
@@ -337,7 +333,9 @@ def test_moments_are_given_to_the_turn_they_lie_in() -> None:
 
 
 @pytest.mark.parametrize(
-    "point", [tls_fetch(2, 4000, ONE), tls_handshake(2, 6000, ONE)], ids=["kept", "each"]
+    "point",
+    [in_modes("tls-fetch", 2, 4000, ONE), in_modes("tls-handshake", 2, 6000, ONE)],
+    ids=["kept", "each"],
 )
 def test_a_page_is_measured_in_all_modes_in_one_block(bench: Bench, point: Point) -> None:
     labels = [str(label) for label in plan.labels_of(point, ["callbacks"])]
@@ -356,7 +354,7 @@ def test_a_page_is_measured_in_all_modes_in_one_block(bench: Bench, point: Point
 
 def test_the_authorities_of_both_servers_are_in_one_file(bench: Bench) -> None:
     """So the context that the warm-up has made serves the trial."""
-    point = tls_c10k(2, ONE)
+    point = c10k(2, ONE, tls=True)
     trial = Crawling(bench, point, Turn(0, point.id, 0, Label("callbacks")), 7)
     with ExitStack() as stack:
         running.start(stack, trial, None)
@@ -405,9 +403,9 @@ def test_each_request_has_a_connection_of_its_own(bench: Bench) -> None:
         assert sure(counts(record).loaded).connections_opened == (record.pages or 0) - SERVED + 1
 
 
-@pytest.mark.parametrize(("tls", "name"), [(None, "async_await"), (Tls(), "threads")])
-def test_a_server_holds_connections(bench: Bench, tls: Tls | None, name: str) -> None:
-    record = counts(run(bench, hold(30, ONE, tls), name)[0][0])
+@pytest.mark.parametrize(("tls", "name"), [(False, "async_await"), (True, "threads")])
+def test_a_server_holds_connections(bench: Bench, tls: bool, name: str) -> None:
+    record = counts(run(bench, hold(30, ONE, tls=tls), name)[0][0])
     memory = sure(record.memory)
     assert memory.connections == 30
     # Every page once, one more for each connection, and another when they have been held.

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from bench.plan import plan, workloads
 from bench.plan.labels import Label
-from bench.plan.participants import Participants
+from bench.plan.participants import usually
 from bench.plan.plan import PlannedPoint
 from bench.plan.profiles import profile
 from bench.run import preflight, runner
@@ -95,7 +95,7 @@ def test_connections_over_tls_are_refused_beforehand_with_both_numbers(
 ) -> None:
     """10,000 of asyncio's take 3 GiB and the server's 0.6; uvloop's client takes a fifth."""
     monkeypatch.setattr("bench.machine.doctor.available_bytes", lambda: 3 << 30)
-    point = workloads.tls_c10k(10_000, Participants(1))
+    point = workloads.c10k(10_000, usually(MODELS, 1), tls=True)
     todo = plan.make([PlannedPoint(point, {Label("async_await"): 1, Label("uvloop"): 1})], seed=1)
     known = {backend.name: backend for backend in KNOWN}
     refused = preflight.refusals(todo, known, Path(), console())
@@ -106,7 +106,7 @@ def test_connections_over_tls_are_refused_beforehand_with_both_numbers(
 
 def test_a_backend_without_https_is_refused_in_every_mode_with_its_reason() -> None:
     known = {"threads": Backend("threads", "", "", no_https="sockets alone")}
-    point = workloads.tls_fetch(10, 100, Participants(1))
+    point = workloads.in_modes("tls-fetch", 10, 100, usually(MODELS, 1))
     todo = plan.make([PlannedPoint(point, plan.labels_of(point, ["threads"]))], seed=1)
     refused = preflight.refusals(todo, known, Path(), console())
     assert {str(label) for _, label in refused} == {"threads/plain", "threads/tls"}

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.sides import protocol
-from bench.sides.progress import AT_ONCE, Progress
+from bench.sides.sides import AT_ONCE, Progress
 from crawlers.recorder import LockedProgressRecorder, ProgressRecorder
 
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from bench.launch import ROOT
 from bench.machine import switches
 from bench.sides import worker
-from bench.sides.process import Child, ProcessError, WorkerError, WorkerProcess
+from bench.sides.process import Child, ProcessError, WorkerProcess
 from bench.sides.protocol import (
     GO,
     Command,
@@ -128,7 +128,7 @@ def test_it_ends_when_nobody_speaks_to_it_any_more(
 def test_a_backend_that_does_not_exist_is_said(server: Server, tmp_path: Path) -> None:
     with WorkerProcess() as worker:
         worker.command(command(server, tmp_path, backend="nonesuch"))
-        with pytest.raises(WorkerError, match=r"failed: .*nonesuch"):
+        with pytest.raises(ProcessError, match=r"failed: .*nonesuch"):
             worker.ready(SOON_S)
         with pytest.raises(ProcessError, match="exit code 1"):
             worker.ready(SOON_S)
@@ -145,7 +145,7 @@ def test_a_backend_that_does_not_exist_is_said(server: Server, tmp_path: Path) -
 def test_a_line_that_is_not_a_command_fails_the_worker(line: str, why: str) -> None:
     with WorkerProcess() as worker:
         worker.send(line)
-        with pytest.raises(WorkerError, match=why):
+        with pytest.raises(ProcessError, match=why):
             worker.ready(SOON_S)
 
 

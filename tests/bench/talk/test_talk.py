@@ -19,7 +19,6 @@ from bench.talk.slides import Talk, TalkSlide
 from crawlers.registry import MODELS
 from tests.bench import committed as campaigns
 from tests.bench.cli.test_cli import save
-from tests.bench.questions.campaigns import encrypted
 from tests.bench.synthetic import analysed, campaign
 from tools.rebuild import COMMANDS
 
@@ -101,11 +100,6 @@ def test_what_was_not_measured_is_left_out_with_the_reason(tmp_path: Path) -> No
 def test_a_campaign_of_one_workload_still_has_a_talk(workload: str) -> None:
     talk = made(workloads=(workload,), blocks=1, voids=1)
     assert {"the-claim", "the-crawler", "the-price-on-no-chart"} <= {s.name for s in talk.slides}
-
-
-def test_https_has_a_slide_where_it_was_measured() -> None:
-    talk = slides.tell(Material(analysed(encrypted()), Path("nowhere")))
-    assert "Over TLS" in slide("https", talk).title
 
 
 def test_a_campaign_across_interpreters_is_refused_by_name() -> None:

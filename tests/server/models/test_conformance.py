@@ -324,10 +324,11 @@ def test_curl_gets_pages_and_posts_bodies(server: Model) -> None:
 @pytest.mark.skipif(shutil.which("wrk") is None, reason="no wrk here: apt-get install wrk")
 def test_wrk_sees_no_error(server: Model) -> None:
     url = f"{server.ready['scheme']}://{server.ready['listening']}/page.html"
-    done = subprocess.run(
-        ["wrk", "-t1", "-c20", "-d1s", url], capture_output=True, text=True, check=True
-    )
-    assert "requests in" in done.stdout
+    # wrk counts whole seconds, and both would use a processor all that time.
+    shorter = ["timeout", "--signal=INT", "--preserve-status", "0.5"]
+    wrk = [*shorter, "wrk", "-t1", "-c20", "-d60s", url]
+    done = subprocess.run(wrk, capture_output=True, text=True, check=True)
+    assert re.search(r"[1-9]\d* requests in", done.stdout)
     assert "Socket errors" not in done.stdout
     assert "Non-2xx" not in done.stdout
 

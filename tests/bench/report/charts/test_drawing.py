@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +13,6 @@ import pytest
 from bench.filesystem import FileError
 from bench.report.charts import Sheet, render_all
 from bench.report.charts.look import Format
-from bench.show.alt import alt
 from tests.bench import synthetic
 from tests.bench.report.charts.campaigns import designs, made
 
@@ -37,15 +35,6 @@ def test_same_records_same_bytes(tmp_path: Path) -> None:
     assert len(first) == 3 * len(names), "two pictures and their words"
     for path in first:
         assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes(), path.name
-
-
-def test_a_chart_from_elsewhere_is_drawn_like_all_others(tmp_path: Path) -> None:
-    design = designs(made())["throughput"]
-    elsewhere = dataclasses.replace(design, name="elsewhere")
-    sheet = Sheet(tmp_path, synthetic.MODELS, [], ("svg",))
-    assert list(sheet.draw(elsewhere).files.values()) == [tmp_path / "elsewhere.svg"]
-    words = alt(design.title, design.data)
-    assert (tmp_path / "elsewhere.txt").read_text() == f"{words}\n"
 
 
 slow = partial(pytest.param, marks=pytest.mark.slow)

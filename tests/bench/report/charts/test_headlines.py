@@ -12,19 +12,9 @@ from bench.show.alt import alt
 from bench.show.words import difference, leading, sentence, silence
 from crawlers.registry import MODELS
 from tests.bench import synthetic
-from tests.bench.report.charts.campaigns import designs, made, standard
+from tests.bench.report.charts.campaigns import made, standard
 
 STACKS = ("aiohttp", "httpx")
-
-
-def test_titles_are_silent_without_a_difference() -> None:
-    found = designs(made(effects=False, noise=0.03))
-    for name in ("throughput", "waiting", "cpu"):
-        assert found[name].headline is None, found[name].headline
-    for name in ("memory", "spectrum"):
-        nothing = (" about as much with every model", "; no difference is shown")
-        assert found[name].heading.endswith(nothing)
-    assert any("No difference is claimed" in note for note in found["throughput"].notes)
 
 
 def test_headlines_are_about_the_models_and_no_sentence_mixes_them_with_stacks() -> None:

@@ -27,7 +27,7 @@ def test_what_is_crowded_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
         slide.figure.text(0.1, 0.1, "small", fontsize=9)
 
     monkeypatch.setattr(kinds, "draw", draw)
-    design = Figure("a", "A", None, "", Bars([]))
+    design = Figure("a", "A", "", Bars([]))
     assert crowded(design, synthetic.MODELS, ()) == [
         "a: 'outside' leaves the slide",
         "a: 'one' lies on 'two'",
@@ -78,6 +78,6 @@ def test_a_hollow_bar_has_an_outline() -> None:
     bars = Bars([Panel("time", rows, US, hollow=("callbacks",))])
     look = Look("wide", synthetic.MODELS)
     with style(look):
-        slide = laid_out(designed(Figure("a", "A", None, "", bars)), look)
+        slide = laid_out(designed(Figure("a", "A", "", bars)), look)
         (axes,) = slide.figure.axes
         assert [bar.get_linewidth() > 0 for bar in axes.patches] == [False, True]

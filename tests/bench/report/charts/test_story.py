@@ -132,6 +132,6 @@ def test_forty_backends() -> None:
     look = Look("wide", backends)
     for data in (bars, Lines([Plot(dict.fromkeys(backends, points), axis, axis)])):
         with style(look):
-            slide = laid_out(Figure("many", "Many", None, "", data), look)
+            slide = laid_out(Figure("many", "Many", "", data), look)
         names = [text.get_text() for text in slide.figure.findobj(Text)]
         assert {*backends} <= {*names}

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.machine import accounting, memory
-from bench.machine.accounting import Ends, GroupMemory
-from bench.machine.memory import PORT, WATCH, Snapshot
+from bench.machine import memory, objects
+from bench.machine.memory import Snapshot
+from bench.machine.objects import PORT, WATCH, Ends, GroupMemory
 from tests.bench.fake_root import put
 from tests.bench.machine.test_memory_parts import OF_KERNEL, parts
 
@@ -24,22 +24,22 @@ def grouped(root: Path, **members: str) -> None:
 
 
 def test_processes_of_one_group_have_a_common_one(empty: Path) -> None:
-    assert accounting.common_group(7) is None
+    assert objects.common_group(7) is None
     here = "/user.slice/session-2.scope"
     grouped(empty, self=here, _7=here, _8="/system.slice")
-    assert accounting.common_group(7) is None, "nothing counts memory there"
+    assert objects.common_group(7) is None, "nothing counts memory there"
     put(empty, f"{GROUP[1:]}/memory.current", "12345\n")
-    assert accounting.common_group(7) == GROUP
-    assert accounting.common_group(7, 8) is None
-    assert accounting.slab_bytes(GROUP) is None
+    assert objects.common_group(7) == GROUP
+    assert objects.common_group(7, 8) is None
+    assert objects.slab_bytes(GROUP) is None
     put(empty, f"{GROUP[1:]}/memory.stat", "anon 5\nslab_reclaimable 7\nslab 700\n")
-    assert accounting.slab_bytes(GROUP) == 700
+    assert objects.slab_bytes(GROUP) == 700
 
 
 def test_a_group_that_counts_nothing_for_sockets_tells_no_ends_apart(empty: Path) -> None:
     """As before Linux 6.12, where it is not charged for all that is accepted."""
     put(empty, f"{GROUP[1:]}/memory.stat", "slab 700\n")
-    assert accounting.ends.__wrapped__(GROUP) is None
+    assert objects.ends.__wrapped__(GROUP) is None
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_a_group_that_counts_nothing_for_sockets_tells_no_ends_apart(empty: Path
 def test_the_other_end_is_not_counted(theirs: tuple[str, ...], other: int, own: int) -> None:
     grew = 10 * (other + own + 500)
     before, held = (
-        Snapshot(parts(), group=GroupMemory(slab, ENDS)) for slab in (9999, 9999 + grew)
+        Snapshot(parts(), kernel=GroupMemory(slab, ENDS)) for slab in (9999, 9999 + grew)
     )
     found = memory.memory(before, held, 10, theirs)
     assert found.held.kernel_socket_bytes == 10 * own
@@ -63,7 +63,7 @@ def test_the_other_end_is_not_counted(theirs: tuple[str, ...], other: int, own: 
 
 def test_here() -> None:
     """A socket has a size that no kernel of today leaves, wherever both ends are counted."""
-    found = accounting.counted(os.getpid())
+    found = objects.counted(os.getpid())
     if found is None:
         pytest.skip("no control group here that counts both ends of a connection")
     assert 1000 < found.ends.socket < 10_000
