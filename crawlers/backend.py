@@ -85,4 +85,4 @@ class Backend:
 
     def facts(self) -> dict[str, Fact]:
         """The description as JSON values; ``Backend(**facts)`` is equal to this one."""
-        return {each.name: getattr(self, each.name) for each in fields(self) if each.compare}
+        return {fact.name: getattr(self, fact.name) for fact in fields(self) if fact.compare}

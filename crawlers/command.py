@@ -272,13 +272,13 @@ def show(report: CrawlReport, options: argparse.Namespace, roots: Sequence[str])
 
 def list_backends(*, as_object: bool) -> int:
     """Print the name of each backend with a line about it."""
-    found = {name: registry.about(name).summary for name in registry.names()}
-    width = max(map(len, found))
+    summaries = {name: registry.about(name).summary for name in registry.names()}
+    width = max(map(len, summaries))
     with writing():
         if as_object:
-            print(json.dumps(found))
+            print(json.dumps(summaries))
         else:
-            for name, summary in found.items():
+            for name, summary in summaries.items():
                 print(printable(f"{name:<{width}}  {summary}"))
     return OK
 

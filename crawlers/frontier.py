@@ -51,6 +51,42 @@ class Frontier:
     :class:`JobError` for roots that cannot be crawled.
     """
 
+    # Every page reads a dozen of these. Without slots, CPython 3.11 finds the attributes of an
+    # object fast only while there are at most 29: two more cost 1.2 % of a page's instructions.
+    __slots__ = (
+        "_barred",
+        "_beyond",
+        "_cut",
+        "_deeper",
+        "_delayed",
+        "_delays",
+        "_depth",
+        "_due",
+        "_exclude",
+        "_failures",
+        "_held",
+        "_job",
+        "_now",
+        "_origin",
+        "_origins",
+        "_paced",
+        "_pending",
+        "_places",
+        "_prefix",
+        "_prefixes",
+        "_reduced",
+        "_resolve",
+        "_room",
+        "_seen",
+        "_spent",
+        "_start",
+        "active",
+        "retries",
+        "root",
+        "rows",
+        "stopped",
+    )
+
     def __init__(self, job: Job, resolve: Callable[[str, Job], Origin] = make_origin) -> None:
         roots = [normal_root(url) for url in job.urls] if job.follow else list(job.urls)
         self.root = roots[0]

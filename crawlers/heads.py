@@ -53,8 +53,8 @@ class _Statuses(dict[bytes, int]):
     """Status lines seen before; 0 for one that must be left to the parser."""
 
     def __missing__(self, line: bytes) -> int:
-        found = _STATUS.fullmatch(line)
-        status = int(found[1]) if found else 0
+        match = _STATUS.fullmatch(line)
+        status = int(match[1]) if match else 0
         if status in _BODILESS:
             status = 0
         _remember(self, line, status)
@@ -62,10 +62,10 @@ class _Statuses(dict[bytes, int]):
 
 
 def _read_field(line: bytes) -> Field:
-    found = _FIELD.fullmatch(line)
-    if found is None:
+    match = _FIELD.fullmatch(line)
+    if match is None:
         return _ODD
-    name, value = found[1].lower(), found[2].strip(b" ")
+    name, value = match[1].lower(), match[2].strip(b" ")
     if name == b"content-length":
         return (name, value, int(value)) if _LENGTH.fullmatch(value) else _ODD
     if name in _NEEDED:

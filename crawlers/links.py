@@ -117,8 +117,8 @@ def _read(items: list[str], encoding: str) -> tuple[list[str], str | None] | Non
             if not templates:
                 hrefs.append(_decode(item[:-1] if item[-1] in '"#' else item, encoding))
             continue
-        found = _NAME.match(item)
-        name = found[0].lower() if found else ""
+        named = _NAME.match(item)
+        name = named[0].lower() if named else ""
         if name == "template":
             templates += 1
         elif name == "/template":
@@ -135,10 +135,10 @@ def _read(items: list[str], encoding: str) -> tuple[list[str], str | None] | Non
 
 def _href(tag: str, encoding: str) -> str | None:
     """The decoded href of a tag; ``None`` when it has none."""
-    found = HREF.match(tag)
-    if not found:
+    match = HREF.match(tag)
+    if not match:
         return None
-    return _unescape(_decode(found[1] or found[2] or found[3] or "", encoding))
+    return _unescape(_decode(match[1] or match[2] or match[3] or "", encoding))
 
 
 def _decode(href: str, encoding: str) -> str:
@@ -172,16 +172,16 @@ def _unescape(value: str) -> str:
     return _REFERENCE.sub(_character, value) if "&" in value else value
 
 
-def _character(found: re.Match[str]) -> str:
+def _character(match: re.Match[str]) -> str:
     """The text of one character reference."""
-    name = found[3]
+    name = match[3]
     if name:
         # All of the letters and digits belong to the name. A shorter known name
         # without its semicolon does not count before a letter or digit.
-        if found[4] == ";":
-            return html5.get(f"{name};", found[0])
-        return found[0] if found[4] else html5.get(name, found[0])
-    digits, radix = (found[1], 16) if found[1] else (found[2], 10)
+        if match[4] == ";":
+            return html5.get(f"{name};", match[0])
+        return match[0] if match[4] else html5.get(name, match[0])
+    digits, radix = (match[1], 16) if match[1] else (match[2], 10)
     digits = digits.lstrip("0") or "0"
     code = int(digits, radix) if len(digits) <= 7 else 0
     if 0x80 <= code < 0xA0:

@@ -26,7 +26,7 @@ NO_IDENTITY = frozenset({"untrusted", "self_signed", "expired", "wrong_host"})
 
 def on_this_machine(addresses: list[Address]) -> bool:
     """Whether all addresses are on loopback; to connect to 0.0.0.0 is to connect there too."""
-    hosts = [ip_address(str(each.sockaddr[0]).partition("%")[0]) for each in addresses]
+    hosts = [ip_address(str(address.sockaddr[0]).partition("%")[0]) for address in addresses]
     plain = [getattr(host, "ipv4_mapped", None) or host for host in hosts]
     return all(host.is_loopback or host.is_unspecified for host in plain)
 

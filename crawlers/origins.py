@@ -76,9 +76,9 @@ def make_origin(prefix: str, job: Job) -> Origin:
     """
     parts = urlsplit(prefix)
     host, port = parts.hostname or "", PORTS[parts.scheme] if parts.port is None else parts.port
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    found.sort(key=lambda entry: entry[0] != socket.AF_INET)
-    addresses = [Address(int(family), tuple(sockaddr)) for family, _, _, _, sockaddr in found]
+    entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    entries.sort(key=lambda entry: entry[0] != socket.AF_INET)
+    addresses = [Address(int(family), tuple(sockaddr)) for family, _, _, _, sockaddr in entries]
     tail = request_tail(parts.netloc, job.keep_alive)
     origin = Origin(prefix, addresses, tail, job.keep_alive, host=host.removesuffix("."))
     if parts.scheme == "https":

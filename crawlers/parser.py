@@ -139,23 +139,23 @@ class ResponseParser:
         return at
 
     def _status_line(self, data: bytes, at: int) -> int:
-        found = _STATUS.match(data, at)
-        if found is None:
+        match = _STATUS.match(data, at)
+        if match is None:
             start = data[at : at + 5]
             return self._incomplete(data, at, start == b"HTTP/"[: len(start)])
-        if found[1] not in VERSIONS:
+        if match[1] not in VERSIONS:
             raise ParserError("no such version of HTTP")
-        self._version = found[1]
-        self._status = int(found[2])
+        self._version = match[1]
+        self._status = int(match[2])
         self._length: int | None = None
         self._chunked = self._encoded = self._close = self._keep = False
         self._state = HEADERS
-        return found.end()
+        return match.end()
 
     def _header(self, data: bytes, at: int) -> int:
         """One line of the header section, or of the trailer section."""
-        found = _HEADER.match(data, at)
-        if found is None:
+        match = _HEADER.match(data, at)
+        if match is None:
             if data.startswith(b"\r\n", at):
                 if self._state == TRAILERS:
                     self._finish()
@@ -163,22 +163,22 @@ class ResponseParser:
                     self._end_head()
                 return at + 2
             return self._incomplete(data, at)
-        name, value = found.groups()
-        if not value and found.end() == len(data):
+        name, value = match.groups()
+        if not value and match.end() == len(data):
             return -1  # the value may follow in a folded line
         key = name.lower()
         if key in _SPECIAL:
             self._special(key, value)
         self._handler.on_header(name, value)
-        return found.end()
+        return match.end()
 
     def _special(self, key: bytes, value: bytes) -> None:
         """A header that frames the message or controls the connection."""
         if key == b"content-length":
-            found = _LENGTH.fullmatch(value)
-            if found is None or self._encoded or self._length is not None:
+            match = _LENGTH.fullmatch(value)
+            if match is None or self._encoded or self._length is not None:
                 raise ParserError("bad Content-Length, or one too many")
-            self._length = int(found[1])
+            self._length = int(match[1])
         elif key == b"transfer-encoding":
             if not value or self._length is not None:
                 raise ParserError("empty Transfer-Encoding, or one beside a Content-Length")
@@ -209,12 +209,12 @@ class ResponseParser:
             self._state = TO_CLOSE
 
     def _chunk_size(self, data: bytes, at: int) -> int:
-        found = _CHUNK.match(data, at)
-        if found is None:
+        match = _CHUNK.match(data, at)
+        if match is None:
             return self._incomplete(data, at, data[at : at + 1] in _HEX)
-        self._left = int(found[1], 16)
+        self._left = int(match[1], 16)
         self._state = CHUNK if self._left else TRAILERS
-        return found.end()
+        return match.end()
 
     def _crlf(self, data: bytes, at: int) -> int:
         """The end of a chunk."""

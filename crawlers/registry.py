@@ -69,13 +69,12 @@ def about(name: str) -> Backend:
 
 def load(name: str) -> Backend:
     """Import a backend; raises :class:`BackendError`, which says what to do about it."""
-    backend = OURS.get(name)
-    if backend is None:
-        return _guarded(name, _foreign_backend(name))
+    backend = OURS.get(name) or _foreign_backend(name)
     try:
-        module = import_module(backend.module)
-        crawl = module.crawl_as(name) if hasattr(module, "crawl_as") else module.crawl
-        return _guarded(name, replace(backend, crawl=crawl))
+        if name in OURS:
+            module = import_module(backend.module)
+            crawl = module.crawl_as(name) if hasattr(module, "crawl_as") else module.crawl
+            backend = replace(backend, crawl=crawl)
     except BackendError:
         raise
     except ImportError as error:
@@ -87,14 +86,9 @@ def load(name: str) -> Backend:
         raise BackendError(
             f"backend {name} cannot be imported: {type(error).__name__}: {error}"
         ) from error
-
-
-def _guarded(name: str, backend: Backend) -> Backend:
-    """The backend, refusing ``https`` if it cannot speak it."""
-    reason = backend.no_https
-    if not reason:
-        return backend
-    return replace(backend, crawl=_without_https(name, reason, backend.crawl))
+    if backend.no_https:
+        return replace(backend, crawl=_without_https(name, backend.no_https, backend.crawl))
+    return backend
 
 
 def _without_https(name: str, reason: str, crawl: CrawlFunction) -> CrawlFunction:
@@ -114,31 +108,22 @@ def _foreign() -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=GROUP)}
 
 
-def _point(name: str) -> EntryPoint:
-    point = _foreign().get(name)
-    if point is None:
-        near = " or ".join(get_close_matches(name, names(), cutoff=0.5))
-        hint = f"did you mean {near}? " if near else ""
-        raise UnknownError(f"no backend named {name!r}: {hint}python -m crawlers --list has all")
-    return point
-
-
 def _foreign_backend(name: str) -> Backend:
     """A backend that is not in the catalogue: of a loop, or of another distribution."""
     if LOOP in name:
         on_loop: Callable[[str], Backend] = import_module("crawlers.variants.loops").on_loop
         return on_loop(name)
-    return _load_foreign(_point(name))
-
-
-def _load_foreign(point: EntryPoint) -> Backend:
+    point = _foreign().get(name)
+    if point is None:
+        near = " or ".join(get_close_matches(name, names(), cutoff=0.5))
+        hint = f"did you mean {near}? " if near else ""
+        raise UnknownError(f"no backend named {name!r}: {hint}python -m crawlers --list has all")
     try:
         backend = point.load()
     except (Exception, SystemExit) as error:  # not our module: it may raise anything
         raise BackendError(
-            f"backend {point.name} of {point.value} cannot be imported: "
-            f"{type(error).__name__}: {error}"
+            f"backend {name} of {point.value} cannot be imported: {type(error).__name__}: {error}"
         ) from error
     if not isinstance(backend, Backend):
-        raise BackendError(f"entry point {point.value} of backend {point.name} is not a Backend")
+        raise BackendError(f"entry point {point.value} of backend {name} is not a Backend")
     return backend

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 from crawlers.chapter import CRAWLS, STEPS, judge, trace
-from crawlers.chapter.exercises import exercises, load
 from crawlers.job import CrawlReport, Job, JobError, PageResult
 from crawlers.origins import make_origin, normal_root, origin_prefix
 
@@ -28,6 +28,9 @@ SLOTS = 10
 DEADLINE_S = 5.0
 SHORT_MS = 0.5
 """A loop that rests no longer has only looked whether it may."""
+PAGE = Path(__file__).parents[1] / "docs" / "chapter.md"
+EXERCISE = re.compile(r"^### \d\. (.+)\n\n(.+)\n\n```diff\n# (\w+)\n((?:.+\n)+?)```", re.M)
+"""An exercise of that page, with its patch to a step."""
 FIELDS = re.compile(
     r'^""".+?: ((?s:.+?))[.;:]\s(?s:.+?)'
     r"Waits: (.+)\. Switches: (.+)\.\nCosts: (.+)\. Became: (.+)\n"
@@ -89,15 +92,35 @@ def chosen(text: str) -> str:
     raise JobError(f"no step {text!r}: list them with: python -m crawlers chapter")
 
 
-def source_of(step: str) -> str:
-    """The text of a step."""
-    return Path(judge.__file__).with_name(f"{step}.py").read_text("utf-8")
+def file_of(step: str) -> Path:
+    """Where a step is."""
+    return Path(judge.__file__).with_name(f"{step}.py")
+
+
+def exercises() -> list[tuple[str, str, str, str]]:
+    """Title, question, step and patch of each; :class:`JobError` without a clone."""
+    if not PAGE.exists():
+        raise JobError("the exercises are in docs/chapter.md of a clone")
+    return EXERCISE.findall(PAGE.read_text("utf-8"))
+
+
+def load(step: str, patch: str = "") -> ModuleType:
+    """The module of a step, with each line marked ``-`` replaced by those marked ``+``."""
+    file = file_of(step)
+    source = file.read_text("utf-8")
+    for old, new in re.findall(r"^-( *\S.*\n)((?:\+.*\n)*)", patch, re.M):
+        if source.count("\n" + old) != 1:
+            raise JobError(f"{file.name} has no such line, or several: {old.strip()}")
+        source = source.replace("\n" + old, "\n" + re.sub(r"^\+", "", new, flags=re.M))
+    module = ModuleType(step)
+    exec(compile(source, file, "exec"), module.__dict__)  # nosec B102 - a file beside this one
+    return module
 
 
 def list_steps() -> int:
     """Print the steps: the idea of each, and what became of it."""
     for number, step in enumerate(STEPS, 1):
-        idea, *_, became = FIELDS.findall(source_of(step))[0]
+        idea, *_, became = FIELDS.findall(file_of(step).read_text("utf-8"))[0]
         print(f"{number:2} {step:<14} {' '.join(idea.split())}\n{'':17} became {became}")
     return 0
 
@@ -145,20 +168,20 @@ def show_one(options: argparse.Namespace) -> int:
     patch = exercise(options.number)[3] if options.number else ""
     if options.url is None and step in CRAWLS:
         with judge.serving(SITE) as site:
-            found = judge.run(step, site)
-        if "seconds" not in found:
-            raise JobError(found["says"].removeprefix("crawlers: ") or f"{step} did not end")
-        print(told(step, site, found))
+            answer = judge.run(step, site)
+        if "seconds" not in answer:
+            raise JobError(answer["says"].removeprefix("crawlers: ") or f"{step} did not end")
+        print(sentence(step, site, answer))
         return 0
     if options.json:  # its judge ends it so, also where a shell in the background ignores Ctrl-C
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    found = run(step, options.url or "http://127.0.0.1/", patch, options.slots)
+    answer = run(step, options.url or "http://127.0.0.1/", patch, options.slots)
     if options.json:
-        print(json.dumps(found))
+        print(json.dumps(answer))
     elif step in CRAWLS:
         print(
-            f"{found['pages']} pages, {found['seconds']} s, {found['duplicates']} duplicates, "
-            f"{found['processor']} s of processor time"
+            f"{answer['pages']} pages, {answer['seconds']} s, {answer['duplicates']} duplicates, "
+            f"{answer['processor']} s of processor time"
         )
     return 0
 
@@ -177,38 +200,38 @@ def show_exercise(number: int) -> int:
     print(f"{title}. {question}\n\n{patch}")
     with judge.serving(SITE) as site:
         for label, options in (("before", ()), ("after", ("--break", str(number)))):
-            found = judge.run(step, site, *options, deadline_s=DEADLINE_S)
-            print(f"{label:<7} {told(step, site, found)}")
+            answer = judge.run(step, site, *options, deadline_s=DEADLINE_S)
+            print(f"{label:<7} {sentence(step, site, answer)}")
     return 0
 
 
-def told(step: str, site: judge.Answer, found: judge.Answer) -> str:
+def sentence(step: str, site: judge.Answer, answer: judge.Answer) -> str:
     """What came of a run, in one line."""
-    said = verdict(step, site, found)
-    words = [f"all pages once: {said}" if said.startswith(("yes", "no")) else said]
-    if "seconds" in found:
+    once = verdict(step, site, answer)
+    words = [f"all pages once: {once}" if once.startswith(("yes", "no")) else once]
+    if "seconds" in answer:
         words.append(
-            f"{found['seconds']} s, {found['processor'] / found['seconds']:.0%} of a processor"
+            f"{answer['seconds']} s, {answer['processor'] / answer['seconds']:.0%} of a processor"
         )
     else:
         words.append("did not end")
     if step in CRAWLS:
-        words.append(f"{found['peak_connections']} connections at once")
-    return "; ".join(filter(None, [*words, found["says"]]))
+        words.append(f"{answer['peak_connections']} connections at once")
+    return "; ".join(filter(None, [*words, answer["says"]]))
 
 
-def verdict(step: str, site: judge.Answer, found: judge.Answer) -> str:
+def verdict(step: str, site: judge.Answer, answer: judge.Answer) -> str:
     """Whether all pages came once, by the digest and the ledger of the server."""
     if step not in CRAWLS:
         return ""
-    again = found["total"] - found["distinct"]
-    if "seconds" not in found:
-        return f"{found['distinct']} of {site['urls']} URLs"
-    if again or found["distinct"] != site["urls"] or found.get("digest", "?") != site["digest"]:
-        return f"no: {found['distinct']} of {site['urls']} URLs, {again} requested again"
-    if found["peak_connections"] == 1:
+    again = answer["total"] - answer["distinct"]
+    if "seconds" not in answer:
+        return f"{answer['distinct']} of {site['urls']} URLs"
+    if again or answer["distinct"] != site["urls"] or answer.get("digest", "?") != site["digest"]:
+        return f"no: {answer['distinct']} of {site['urls']} URLs, {again} requested again"
+    if answer["peak_connections"] == 1:
         return "yes, one page at a time"
-    return "yes" if found["peak_connections"] <= SLOTS else "yes, a socket for each link"
+    return "yes" if answer["peak_connections"] <= SLOTS else "yes, a socket for each link"
 
 
 def judged() -> Iterator[tuple[str, judge.Answer, judge.Answer]]:
@@ -219,15 +242,15 @@ def judged() -> Iterator[tuple[str, judge.Answer, judge.Answer]]:
         judge.serving(f"tree:{MANY + 1}:{MANY}:16384") as many,
     ):
         for step in STEPS:
-            found, row = judge.run(step, site), {}
-            if step in CRAWLS and "seconds" in found:
+            answer, row = judge.run(step, site), {}
+            if step in CRAWLS and "seconds" in answer:
                 row = {
-                    "pages_per_s": found["pages"] / found["seconds"],
-                    "ms": 1000 * found["processor"] / found["pages"],
-                    "kib": cost(step, few, many) if found["peak_connections"] > 1 else None,
-                    "at_once": found["peak_connections"],
+                    "pages_per_s": answer["pages"] / answer["seconds"],
+                    "ms": 1000 * answer["processor"] / answer["pages"],
+                    "kib": cost(step, few, many) if answer["peak_connections"] > 1 else None,
+                    "at_once": answer["peak_connections"],
                 }
-            yield step, {**found, "verdict": verdict(step, site, found)}, row
+            yield step, {**answer, "verdict": verdict(step, site, answer)}, row
 
 
 def show_all(*, as_json: bool) -> int:
@@ -243,10 +266,10 @@ def show_all(*, as_json: bool) -> int:
         table.add_column(head, justify="right", no_wrap=True)
     table.add_column("all pages once?")
     failed = 0
-    for number, (step, found, row) in enumerate(judged(), 1):
-        source = source_of(step)
+    for number, (step, answer, row) in enumerate(judged(), 1):
+        source = file_of(step).read_text("utf-8")
         _, waits, switches, *_ = FIELDS.findall(source)[0]
-        ended = "seconds" in found
+        ended = "seconds" in answer
         failed += not ended
         table.add_row(
             f"{number} {step}",
@@ -257,7 +280,7 @@ def show_all(*, as_json: bool) -> int:
             f"{row['ms']:.2f}" if row else "",
             f"{row['kib']:.1f}" if row and row["kib"] is not None else "",
             f"{row['at_once']}" if row else "",
-            found["verdict"] if ended else found["says"] or "did not end",
+            answer["verdict"] if ended else answer["says"] or "did not end",
         )
     Console(width=max(100, Console().width)).print(table, highlight=False)
     print("ms: processor time of a page. KiB: user memory of one more connection.")

@@ -111,7 +111,7 @@ def as_json(
 ) -> dict[str, object]:
     """The report as one JSON object; with ``urls`` also the outcome of each URL."""
     html, other = by_type(report.rows.values())
-    found: dict[str, object] = {
+    summary: dict[str, object] = {
         "backend": report.backend,
         "root": report.root,
         "roots": list(roots or (report.root,)),
@@ -136,7 +136,7 @@ def as_json(
         "mechanism": report.mechanism,
     }
     if urls:
-        found["urls"] = {
+        summary["urls"] = {
             url: {
                 "status": row.status,
                 "bytes": row.size,
@@ -149,7 +149,7 @@ def as_json(
             }
             for url, row in sorted(report.rows.items())
         }
-    return found
+    return summary
 
 
 def why_not_fetched(report: CrawlReport, url: str) -> str | None:

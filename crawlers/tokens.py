@@ -18,8 +18,8 @@ def _re_is_faulty() -> bool:
     CPython 3.11.0 to 3.11.4 do (gh-100061, gh-106052), unless a distribution has
     backported the fix. That is why this tries it and does not ask for the version.
     """
-    groups = re.match("(?:ab?c)++", "aca"), re.match("(?:.(?!D))*+", "ABCDE")
-    return [found and found[0] for found in groups] != ["ac", "AB"]
+    matches = re.match("(?:ab?c)++", "aca"), re.match("(?:.(?!D))*+", "ABCDE")
+    return [match and match[0] for match in matches] != ["ac", "AB"]
 
 
 def without_possessive_groups(pattern: str) -> str:

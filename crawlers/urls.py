@@ -152,14 +152,14 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 def _slashes(text: str) -> int:
     """How many slashes, of either kind, the text starts with."""
-    found = _SLASHES.match(text)
-    return found.end() if found else 0
+    match = _SLASHES.match(text)
+    return match.end() if match else 0
 
 
 def _absolute(scheme: str, rest: str) -> str | None:
     """The URL whose host, path and query are ``rest``; ``None`` without a valid host."""
-    found = _AUTHORITY.match(rest)
-    end = found.end() if found else 0
+    match = _AUTHORITY.match(rest)
+    end = match.end() if match else 0
     origin = _origin(scheme, rest[:end])
     if origin is None:
         return None
@@ -219,7 +219,7 @@ def _host(host: str) -> str | None:
 def _percent_decode(text: str) -> str:
     """Replace ``%XX`` by the byte, then decode as UTF-8."""
     raw = re.sub(
-        rb"%([0-9A-Fa-f]{2})", lambda found: bytes((int(found[1], 16),)), text.encode("utf-8")
+        rb"%([0-9A-Fa-f]{2})", lambda match: bytes((int(match[1], 16),)), text.encode("utf-8")
     )
     return raw.decode("utf-8", "replace")
 
@@ -293,9 +293,9 @@ def _query(query: str) -> str:
     return _QUERY_UNSAFE.sub(_percent_encode, query)
 
 
-def _percent_encode(found: re.Match[str]) -> str:
+def _percent_encode(match: re.Match[str]) -> str:
     """The matched characters as ``%XX`` of their UTF-8 bytes."""
-    return "".join([f"%{byte:02X}" for byte in found[0].encode("utf-8")])
+    return "".join([f"%{byte:02X}" for byte in match[0].encode("utf-8")])
 
 
 # What may follow the last slash of a path for the whole URL to be normal, and a

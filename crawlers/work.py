@@ -96,8 +96,8 @@ def begin(job: Job) -> None:
     elsewhere.clear()
     reader = page.read_page if job.work is None else _reader(job)
     for module in list(sys.modules.values()):
-        found = getattr(module, "__dict__", {}).get("read_page")
-        if module is not page and (found is page.read_page or isinstance(found, Reader)):
+        usual = getattr(module, "__dict__", {}).get("read_page")
+        if module is not page and (usual is page.read_page or isinstance(usual, Reader)):
             vars(module)["read_page"] = reader
 
 
@@ -110,13 +110,13 @@ class Reader:
 
     def __call__(self, fetch: Fetch, exchange: Exchange, follow: bool) -> PageResult:
         """The page, worked on if it is one of those that need it."""
-        found = page.read_page(fetch, exchange, follow)
-        if fetch.url not in self.urls or found.status != 200:
-            return found
+        result = page.read_page(fetch, exchange, follow)
+        if fetch.url not in self.urls or result.status != 200:
+            return result
         done = elsewhere.pop(fetch.url, None)
-        worked = WorkedPage(found.status, found.size, found.checksum)
+        worked = WorkedPage(result.status, result.size, result.checksum)
         for name in PageResult.__slots__:
-            setattr(worked, name, getattr(found, name))
+            setattr(worked, name, getattr(result, name))
         worked.done = do(exchange.body, self.rounds) if done is None else done
         worked.intended = fetch.intended
         return worked

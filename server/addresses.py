@@ -31,11 +31,11 @@ def parse_address(text: str, option: str, any_address: bool) -> tuple[int, str, 
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise AddressError(f"{option} {text}: there is no host named {host}") from None
-    found.sort(key=lambda entry: entry[0] != socket.AF_INET)
-    family, _, _, _, address = found[0]
+    entries.sort(key=lambda entry: entry[0] != socket.AF_INET)
+    family, _, _, _, address = entries[0]
     number = str(address[0])
     if not any_address and not is_loopback(number):
         raise AddressError(

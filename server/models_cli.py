@@ -66,7 +66,7 @@ Exit status: 0 stopped on request, 1 cannot serve, 2 wrong usage.
 
 def build_parser() -> argparse.ArgumentParser:
     """The command line."""
-    servers = "\n".join(f"  {each.name:<17} {each.summary}" for each in SERVERS.values())
+    servers = "\n".join(f"  {server.name:<17} {server.summary}" for server in SERVERS.values())
     limits = "\n".join(
         f"  {name:<16} {says} ({default})"
         for (name, says), default in zip(LIMITS.items(), asdict(Limits()).values(), strict=True)

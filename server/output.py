@@ -19,7 +19,7 @@ def say(text: str) -> None:
 
 def one_line(text: str) -> str:
     """Text for a terminal: line ends and control characters become visible escapes."""
-    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
 def flush() -> None:

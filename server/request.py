@@ -81,17 +81,17 @@ _known: dict[bytes, Meaning] = {}
 def read_head(head: bytes) -> Request:
     """Read a head that ends with an empty line. Raises :class:`Refused`."""
     line, _, tail = head.partition(b" HTTP/1.1\r\n")
-    meaning, found = _known.get(tail), _LINE.fullmatch(line)
-    if meaning is None or found is None:
-        meaning, found = _read(head)
-        if found[0] + b" HTTP/1.1\r\n" + tail == head and len(tail) <= LONGEST:
+    meaning, first = _known.get(tail), _LINE.fullmatch(line)
+    if meaning is None or first is None:
+        meaning, first = _read(head)
+        if first[0] + b" HTTP/1.1\r\n" + tail == head and len(tail) <= LONGEST:
             if len(_known) >= REMEMBERED:
                 _known.clear()
             _known[tail] = meaning
-    target = found[2]
+    target = first[2]
     if target[0] != 47 and (absolute := _ABSOLUTE.fullmatch(target)):  # RFC 9112, 3.2.2
         target = absolute[1] if absolute[1][:1] == b"/" else b"/" + absolute[1]
-    return Request(found[1], target, *meaning)
+    return Request(first[1], target, *meaning)
 
 
 def _read(head: bytes) -> tuple[Meaning, re.Match[bytes]]:
@@ -105,11 +105,11 @@ def _read(head: bytes) -> tuple[Meaning, re.Match[bytes]]:
     if spoken[1] != b"1":
         raise Refused(505, "HTTP Version Not Supported", "this server speaks HTTP/1.1")
     fields: dict[bytes, list[bytes]] = {}
-    for each in lines:
-        found = FIELD.fullmatch(each)
-        if found is None:  # also a folded line, and a blank before the colon (RFC 9112, 5)
+    for field in lines:
+        match = FIELD.fullmatch(field)
+        if match is None:  # also a folded line, and a blank before the colon (RFC 9112, 5)
             raise bad("a header is not NAME: VALUE on one line")
-        fields.setdefault(found[1].lower(), []).append(found[2].rstrip(b" \t"))
+        fields.setdefault(match[1].lower(), []).append(match[2].rstrip(b" \t"))
     old = spoken[2] == b"0"
     hosts = fields.get(b"host", [])
     if len(hosts) > 1 or not (hosts or old) or not all(map(HOST.fullmatch, hosts)):

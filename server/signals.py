@@ -19,10 +19,10 @@ from typing import NoReturn
 
 def stop_signals() -> list[signal.Signals]:
     """The signals that stop the server; ``SIGHUP`` does not under ``nohup``."""
-    found = [signal.SIGINT, signal.SIGTERM]
+    numbers = [signal.SIGINT, signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
-        found.append(signal.SIGHUP)
-    return found
+        numbers.append(signal.SIGHUP)
+    return numbers
 
 
 def on_stop(handler: Callable[[int, FrameType | None], NoReturn] | signal.Handlers) -> None:

@@ -117,7 +117,7 @@ def attempt(words: Sequence[str]) -> None:
         case ["python", "-m", "bench", name]:  # a name in a sentence
             assert name in command.names()
         case ["python", "-m", "bench", name, *arguments]:
-            command.parser(name, command.load(name)).parse_args(arguments)
+            command.overview().parse_args([name, *arguments])
         case ["python", "-m", "crawlers", "conformance", *_]:
             pass
         case ["python", "-m", "crawlers", "chapter", *arguments]:

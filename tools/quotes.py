@@ -370,7 +370,7 @@ def _wrapped(part: str) -> str:
         return part
     return "\n".join(
         textwrap.fill(
-            TOGETHER.sub(lambda found: found[0].replace(" ", KEPT), " ".join(item.split())),
+            TOGETHER.sub(lambda words: words[0].replace(" ", KEPT), " ".join(item.split())),
             100,
             subsequent_indent="  " * item.startswith("- "),
             break_long_words=False,

@@ -369,7 +369,7 @@ def main() -> None:
         else:
             documents()
     after = sums()
-    changed = sorted(file for file, found in after.items() if before.get(file) != found)
+    changed = sorted(file for file, checksum in after.items() if before.get(file) != checksum)
     for file in changed:
         print(f"changed: {file.relative_to(ROOT)}")
     print(f"{text.plural(len(changed), 'file')} changed" if changed else "nothing changed")

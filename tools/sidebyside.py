@@ -240,7 +240,7 @@ def html() -> str:
         .get_template("sidebyside.html")
         .render(
             sections=[
-                (section, {model: shown(model, found) for model, found in by_model.items()})
+                (section, {model: shown(model, pieces) for model, pieces in by_model.items()})
                 for section, by_model in aligned()
             ],
             waits=WAITS,

@@ -77,7 +77,7 @@ class Analysis:
         All of them where no throughput was measured.
         """
         measured = {t.label for t in stats.trials_of(self.records, "throughput", twins=False)}
-        return [x for x in self.labels if x in measured or x in MODELS or not measured]
+        return [name for name in self.labels if name in measured or name in MODELS or not measured]
 
     @cached_property
     def backends(self) -> list[str]:
@@ -92,7 +92,7 @@ class Analysis:
 
     @cached_property
     def stacks(self) -> frozenset[str]:
-        return frozenset(one.name for one in self.campaign.rungs if one.family == STACK)
+        return frozenset(rung.name for rung in self.campaign.rungs if rung.family == STACK)
 
     @property
     def base(self) -> str:

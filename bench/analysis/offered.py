@@ -42,7 +42,7 @@ def capacity(rates: Mapping[float, Sequence[TrialRecord]]) -> float | None:
     """Requests/s where more were offered: the most it achieved. None where it kept up with all."""
     beyond = [trials for rate, trials in rates.items() if not keeps_up(trials, rate)]
     reached = [stats.middle(trial.achieved_per_s for trial in trials) for trials in beyond]
-    return max((found for found in reached if found), default=None)
+    return max((rate for rate in reached if rate), default=None)
 
 
 def shared_rate(data: ByRate, labels: Collection[str]) -> float | None:

@@ -149,13 +149,13 @@ def differing_builds(interpreters: Iterable[Interpreter]) -> str | None:
 
 def switches(trials: Iterable[TrialRecord]) -> list[str]:
     """How the trials left the interpreter's lock and JIT, which each reads when it ends."""
-    found: dict[str, list[str]] = {}
+    interpreters: dict[str, list[str]] = {}
     for trial in trials:
         read = [(name, trial.mechanism.get(key)) for key, name in SWITCHES.items()]
         if words := ", ".join(f"{name} {state}" for name, state in read if state):
-            found.setdefault(words, []).append(Label.parse(trial.backend).interpreter)
+            interpreters.setdefault(words, []).append(Label.parse(trial.backend).interpreter)
     lines = []
-    for words, names in sorted(found.items()):
+    for words, names in sorted(interpreters.items()):
         on = listing(sorted({name for name in names if name}))
         where = f" on {on}" if on else ""
         lines.append(f"{words} when its trials ended{where}.")

@@ -48,7 +48,23 @@ EXITS = "Exit codes: 0 done, 1 something failed or got worse, 2 bad usage, 130 i
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose error messages are one line, whatever was typed."""
+    """The parser of one command, which imports the command only when it is asked for.
+
+    Its error messages are one line, whatever was typed.
+    """
+
+    module = ""
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        if self.module:
+            check_address_space()
+            cast("CommandModule", importlib.import_module(self.module)).add_arguments(self)
+        parsed, unknown = super().parse_known_args(args, namespace)
+        if unknown:  # with the usage of this command, not of the program
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return parsed, unknown
 
     def error(self, message: str) -> NoReturn:
         super().error(one_line(message))
@@ -124,12 +140,11 @@ def execute(argv: Sequence[str], prepare: Callable[[], None] = lambda: None) -> 
     error that is worth one line, and SystemExit after help or an error in the arguments.
     """
     draw_to_files()
-    name = overview().parse_args(argv[:1]).command
-    check_address_space()
-    command = load(name)
-    arguments = parser(name, command).parse_args(argv[1:])
+    arguments = overview().parse_args(argv)
     prepare()
-    return command.run(arguments, Terminal(stderr=getattr(arguments, "json", False)))
+    return load(arguments.command).run(
+        arguments, Terminal(stderr=getattr(arguments, "json", False))
+    )
 
 
 def draw_to_files() -> None:
@@ -174,27 +189,34 @@ def with_program(text: str) -> str:
 
 
 def overview() -> argparse.ArgumentParser:
-    made = Parser(
+    parser = Parser(
         prog=launch.program(),
         description=OVERVIEW.format(program=launch.program()),
         epilog=EXITS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    known = made.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands")
-    for name in names():
-        known.add_parser(name, help=summary(description(name)), add_help=False)
-    return made
+    add_commands(parser, commands, dest="command", metavar="COMMAND", title="commands")
+    return parser
 
 
-def parser(name: str, command: CommandModule) -> argparse.ArgumentParser:
-    made = Parser(
-        prog=f"{launch.program()} {name}",
-        description=description(name),
-        epilog=EXITS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+def add_commands(
+    parser: argparse.ArgumentParser, package: ModuleType, *, dest: str, metavar: str, title: str
+) -> None:
+    """Make every module of a package a command below this one."""
+    known = cast(
+        "argparse._SubParsersAction[Parser]",
+        parser.add_subparsers(dest=dest, required=True, metavar=metavar, title=title),
     )
-    command.add_arguments(made)
-    return made
+    for name in names(package):
+        text = description(name, package)
+        below = known.add_parser(
+            name,
+            help=summary(text),
+            description=text,
+            epilog=EXITS,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        below.module = f"{package.__name__}.{name}"
 
 
 def check_address_space() -> None:

@@ -266,7 +266,7 @@ def available_bytes() -> int:
 
 
 def check_memory(needs: Needs) -> Iterator[CheckResult]:
-    client, server = (needs.connections * each for each in (needs.tls_client, needs.tls_server))
+    client, server = (needs.connections * size for size in (needs.tls_client, needs.tls_server))
     need = needs.connections * needs.connection_bytes + needs.threads * BYTES_PER_THREAD
     need += client + server + needs.process_bytes
     left = available_bytes()

@@ -131,16 +131,17 @@ def chosen(paths: Iterable[Path]) -> tuple[list[FoundInterpreter], dict[str, str
     """
     by_name: dict[str, FoundInterpreter] = {}
     paths = list(paths)
-    here = {each.release: each for each in find()[0]} if {*map(str, paths)} & {*RELEASES} else {}
+    there = find()[0] if {*map(str, paths)} & {*RELEASES} else []
+    here = {interpreter.release: interpreter for interpreter in there}
     for path in paths:
         if str(path) in RELEASES and str(path) not in here:
             raise InterpreterError(f"no CPython {path} on PATH or under pyenv: give its path")
-        each = here.get(str(path)) or examine(path)
-        if each.name in by_name:
+        interpreter = here.get(str(path)) or examine(path)
+        other = by_name.setdefault(interpreter.name, interpreter)
+        if other is not interpreter:
             raise InterpreterError(
-                f"{by_name[each.name].path} and {path} are both CPython {each.name}: give one"
+                f"{other.path} and {path} are both CPython {other.name}: give one"
             )
-        by_name[each.name] = each
     interpreters = in_order(by_name.values())
     return interpreters, missing(interpreters, "not among those given")
 
@@ -163,7 +164,7 @@ def again(
 
     Raises :class:`InterpreterError` when one is missing or is another build.
     """
-    by_name = {each.name: each for each in with_jit(here)}
+    by_name = {interpreter.name: interpreter for interpreter in with_jit(here)}
     for interpreter in recorded:
         if interpreter.name not in by_name or by_name[interpreter.name].record != interpreter:
             raise InterpreterError(

@@ -55,8 +55,8 @@ def run(step: str, site: Answer, *options: str, deadline_s: float = 20.0) -> Ans
             out, err = child.communicate()
     says = re.findall(r"^Task was destroyed.*", err, re.M)  # may bring about other errors
     says += re.findall(r"^(?:crawlers: |\w*Error\b).*", err, re.M)
-    found = {} if child.returncode else json.loads(out.splitlines()[-1])
-    return {"says": "".join(says[:1]), **call(site, "/ledger?summary=1"), **found}
+    answer = {} if child.returncode else json.loads(out.splitlines()[-1])
+    return {"says": "".join(says[:1]), **call(site, "/ledger?summary=1"), **answer}
 
 
 def memory(pid: int | str) -> int:

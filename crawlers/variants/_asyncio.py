@@ -50,22 +50,6 @@ class Slot(async_await.Slot):
 SharedT = TypeVar("SharedT", bound=Shared)
 
 
-async def main(
-    name: str,
-    shared: SharedT,
-    slots: list[SlotT],
-    fetch: Fetcher[SharedT, SlotT],
-    stop: Stop,
-) -> CrawlReport:
-    """Run one task for each slot, until all are done."""
-    shared.slots = list(slots)
-    try:
-        await async_await.run(shared, slots, fetch, stop)
-    finally:
-        await shared.close()
-    return shared.frontier.report(name, shared.mechanism)
-
-
 def close_rest(loop: asyncio.AbstractEventLoop) -> None:
     """Close what a library has lost: over TLS its pool may forget a connection before it is closed.
 
@@ -93,7 +77,13 @@ def run(
 
     async def start(stop: Stop) -> CrawlReport:
         slots = [make_slot(number) for number in range(job.slots)]
-        return await main(name, make_shared(job, recorder), slots, fetch, stop)
+        shared = make_shared(job, recorder)
+        shared.slots = list(slots)
+        try:
+            await async_await.run(shared, slots, fetch, stop)
+        finally:
+            await shared.close()
+        return shared.frontier.report(name, shared.mechanism)
 
     with Stop(job) as stop, asyncio.Runner(loop_factory=loop_factory) as runner:
         return runner.run(start(stop))

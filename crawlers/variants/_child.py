@@ -63,7 +63,7 @@ class Child:
         self.slots.idle = list(self.slots.slots)
         callbacks.watch(self.slots, Stop(job))
         # Of this thread only: a subinterpreter shares its process with others.
-        spent = resource.getrusage(getattr(resource, "RUSAGE_THREAD", resource.RUSAGE_SELF))
+        spent = resource.getrusage(resource.RUSAGE_THREAD)
         self.channel.send(Ready(spent.ru_utime, spent.ru_stime, http.PARSER))
 
     def order(self, order: Order) -> None:

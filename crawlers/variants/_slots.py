@@ -96,12 +96,12 @@ def overdue(shared: Shared, stop: Stop) -> list[Slot]:
     if reason := stop.reason(now):
         end(shared, reason)
     stopped = shared.frontier.stopped is not None
-    found = [
+    late = [
         slot for slot in shared.slots if slot.deadline != inf and (now > slot.deadline or stopped)
     ]
-    for slot in found:
+    for slot in late:
         slot.aborted = slot.aborted or ("cancelled" if stopped else "timeout")
-    return found
+    return late
 
 
 class Connection:

@@ -1,16 +1,22 @@
 """Shared by the HTTP stacks: translates their answers and errors into ours.
 
-A stack parses HTTP and keeps its connections itself. Everything else is the same
-as in the models: frontier, retries, redirects, link extraction, limits on size
-and time. It connects to the addresses that the frontier has checked, and to no proxy,
-so that it stays on this machine where the models do. Bodies come as they were sent:
-a page in a content coding is an error in all backends.
+A stack parses HTTP and keeps its connections itself, in a pool as large as the number of slots.
+Everything else is the same as in the models: frontier, retries, redirects, link extraction, limits
+on size and time. It connects to the addresses that the frontier has checked, and to no proxy, so
+that it stays on this machine where the models do. It takes no cookies. Bodies come as they were
+sent: a page in a content coding is an error in all backends. All else is as the library ships.
+
+The server sees these differences. Connections belong to the pools and not to the slots. Headers are
+the library's, but for Accept-Encoding. No library tells whether a connection was used before. So
+with keep-alive, a connection that ends without an answer counts as stale once for each URL, even
+if it was new.
 """
 
 from __future__ import annotations
 
 import ssl
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from typing import Any, Final
 
@@ -112,3 +118,21 @@ def kind_behind(error: BaseException, *, handshake: bool | None = None) -> str |
         if handshake and isinstance(link, ConnectionError):
             return "handshake"  # asyncio raises it without a number for a handshake that was cut
     return None
+
+
+@contextmanager
+def handshaking() -> Iterator[None]:
+    """Around a handshake: its errors become :class:`crawlers.tls.HandshakeError`,
+    wrapped or not."""
+    from crawlers import tls
+
+    try:
+        with tls.handshaking():
+            yield
+    except tls.HandshakeError:
+        raise
+    except Exception as error:
+        encrypted = tls_behind(error)
+        if encrypted is None:
+            raise
+        raise tls.HandshakeError(tls.tls_error_kind(encrypted, handshake=True)) from error

@@ -1,28 +1,19 @@
 """aiohttp: the whole HTTP stack that most asyncio programs use.
 
-It waits and switches like ``asyncio_protocol``. What a connection costs:
-asyncio's transport, and aiohttp's protocol, parser, stream and response on top of
-it. Changed against ``asyncio_protocol``: everything above the transport. That is
-why this is a stack and not a model.
+It waits and switches like ``asyncio_protocol``. What a connection costs: asyncio's transport, and
+aiohttp's protocol, parser, stream and response on top of it. Changed against ``asyncio_protocol``:
+everything above the transport. That is why this is a stack and not a model.
 
-All slots share one session, as the documentation of aiohttp recommends, and its headers
-are as aiohttp ships, but for Accept-Encoding. Options make its pool as large as the
-number of slots, give it the frontier's addresses, refuse cookies, leave bodies as they
-come, and leave timeouts to the sweep over all slots. It does not repeat requests by itself,
-because the frontier counts tries.
+All slots share one session, as the documentation of aiohttp recommends. It leaves timeouts to the
+sweep over all slots, and does not repeat requests by itself. The frontier's second try of a stale
+one goes out in a session of its own, so that it gets a new connection. Connections to a second host
+come on top of the idle ones. aiohttp tries the addresses of a host in its own order, and it cannot
+send a ``?`` without a query.
 
 ``aiohttp_timeouts`` has a session with a total timeout, as aiohttp's documentation has it. That is
 a timer in the loop for each request, from the wait for a connection to the last byte; aiohttp
 rounds one of more than five seconds up to a whole second of the loop's clock. The sweep remains,
 because it also ends a crawl that must stop.
-
-The server sees these differences. Connections belong to the pool and not to the slots:
-any slot may get an idle connection, and connections to a second host come on top of the
-idle ones. Request headers are aiohttp's. aiohttp does not tell whether a connection was
-used before. So with keep-alive, a connection that ends without an answer counts as
-stale once for each URL, even if it was new. The repeated request goes out in a session
-of its own, so that it gets a new connection. aiohttp tries the addresses of a host in
-its own order, and it cannot send a ``?`` without a query.
 """
 
 from __future__ import annotations

@@ -29,8 +29,7 @@ from crawlers.sockets import unasked
 from crawlers.stop import Stop
 from crawlers.variants import _slots
 from crawlers.variants._slots import Connection, Slot, disconnect, end, finish, overdue, taken
-from crawlers.variants._stack import cause_of, version_of
-from crawlers.variants._tls import handshaking
+from crawlers.variants._stack import cause_of, handshaking, version_of
 
 
 class Shared(_slots.Shared):

@@ -100,11 +100,11 @@ def crawl(job: Job, recorder: Recorder) -> CrawlReport:
             arrived.acquire(timeout=START_S)
         for _ in starts:
             gate.release()
-        ready = [each.result() for each in starts]
+        ready = [start.result() for start in starts]
         report = crawl_with(make_shared=partial(Shared, pool))
     finally:
         pool.shutdown(cancel_futures=True)
     report.mechanism["processes"] = count
-    report.mechanism["start_user_us"] = round(1e6 * sum(each.user_s for each in ready))
-    report.mechanism["start_system_us"] = round(1e6 * sum(each.system_s for each in ready))
+    report.mechanism["start_user_us"] = round(1e6 * sum(process.user_s for process in ready))
+    report.mechanism["start_system_us"] = round(1e6 * sum(process.system_s for process in ready))
     return report

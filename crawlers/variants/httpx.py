@@ -1,26 +1,17 @@
 """httpx: the HTTP stack with the interface of requests, on asyncio.
 
-It waits and switches like ``async_await``, through anyio. What a connection costs:
-asyncio's transport, anyio's stream, httpcore's connection and h11's state, all in
-Python. Changed against ``aiohttp``: the stack.
+It waits and switches like ``async_await``, through anyio. What a connection costs: asyncio's
+transport, anyio's stream, httpcore's connection and h11's state, all in Python. Changed against
+``aiohttp``: the stack. ``httpx2`` is the same source with httpx's continuation, which has httpcore2
+and a new pool.
 
-All slots share one client, as the documentation of httpx recommends. Its pool is as
-large as the number of slots, and keeps idle connections as long as the models do. By
-default httpx closes them after five seconds. Those go by the clock, also while the
-process is stopped for the turns of others, and then more connections would be opened
-than there are slots. The client takes no cookies and no proxies from the environment,
-leaves bodies as they come, and leaves redirects alone. Everything else is as httpx
-ships: headers, but for Accept-Encoding, and timeouts. Whenever a
-request begins or ends, httpcore goes through the whole pool and asks the kernel
-about each idle connection (``_assign_requests_to_connections``). So the time for a
-page grows with the number of slots. ``httpx2`` is the same source with httpx's continuation,
-which has httpcore2 and a new pool.
-
-The server sees these differences. Connections belong to the pool and not to the slots.
-Request headers are httpx's. httpx does not tell whether a connection was used before.
-So with keep-alive, a connection that ends without an answer counts as stale once for
-each URL, even if it was new. The repeated request goes out on a client of its own, so
-that it gets a new connection.
+All slots share one client, as the documentation of httpx recommends. Its pool keeps idle
+connections as long as the models do. By default httpx closes them after five seconds. Those go by
+the clock, also while the process is stopped for the turns of others, and then more connections
+would be opened than there are slots. Whenever a request begins or ends, httpcore goes through the
+whole pool and asks the kernel about each idle connection (``_assign_requests_to_connections``). So
+the time for a page grows with the number of slots. The second try of a stale request goes out on a
+client of its own, so that it gets a new connection.
 """
 
 from __future__ import annotations
@@ -56,7 +47,7 @@ class Network:
 
     async def connect_tcp(self, host: str, port: int, **settings: Any) -> object:  # noqa: ANN401
         """Connect to the first address that answers."""
-        *others, last = [str(each.sockaddr[0]) for each in self.frontier.addresses_of(host, port)]
+        *others, last = [str(known.sockaddr[0]) for known in self.frontier.addresses_of(host, port)]
         for address in others:
             with suppress(Exception):
                 return await self.usual.connect_tcp(address, port, **settings)

@@ -123,9 +123,9 @@ def wake_all(shared: Shared, here: Part | None) -> None:
 def taken(part: Part, count: int) -> list[asyncio.Future[None]]:
     """Up to ``count`` idle slots of a thread, which are idle no more."""
     kept = max(0, len(part.idle) - max(0, count))
-    found = part.idle[kept:]
+    idle = part.idle[kept:]
     del part.idle[kept:]
-    return found
+    return idle
 
 
 def resume(idle: Sequence[asyncio.Future[None]]) -> None:

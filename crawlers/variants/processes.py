@@ -232,6 +232,4 @@ def mechanism(places: str, loop: Loop, starts: Sequence[Ready]) -> dict[str, str
 
 def processors() -> int:
     """How many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return len(os.sched_getaffinity(0))

@@ -1,26 +1,15 @@
 """requests in threads: the first idea of most Python programmers.
 
-It waits and switches like ``threads``. What a connection costs: a thread, a
-Session, and the objects of http.client and urllib3. Changed against ``urllib3``:
-a Session for each thread (requests does not promise that threads may share one),
-and the work that requests does for each request on top.
+It waits and switches like ``threads``. What a connection costs: a thread, a Session, and the
+objects of http.client and urllib3. Changed against ``urllib3``: a Session for each thread (requests
+does not promise that threads may share one), and the work that requests does for each request on
+top, such as a look into the environment for proxies.
 
-A slot calls ``Session().get()``, and the session is as requests ships: headers, but for
-Accept-Encoding, and a look into the environment for proxies at each request. Four
-things are not. Its connections are those of ``urllib3``, which send the frontier's
-target to the frontier's addresses, and verify as all backends do; requests itself would
-verify more strictly from Python 3.13 on. It takes no cookies, sends no passwords from
-``~/.netrc``, and uses no proxy that it finds. It leaves redirects alone. The body is read
-in pieces, as the documentation says, so that an endless one can be cut, and as it comes;
-``Response.content`` would read the same pieces. Timeouts are those of requests: for the
-connection, and for each wait after that.
-
-The server sees these differences. Request headers are those of requests. A thread keeps
-a connection for each host. requests does not tell whether a connection was used before.
-So with keep-alive, a connection that ends without an answer counts as stale once for
-each URL, even if it was new. And requests has no means to end a call that another
-thread waits in, so a crawl that must stop waits for the answers in flight, or for their
-timeouts.
+A slot calls ``Session().get()``. Its connections are those of ``urllib3``, which verify as all
+backends do; requests itself would verify more strictly from Python 3.13 on. It sends no passwords
+from ``~/.netrc``. The body is read in pieces, as the documentation says, so that an endless one can
+be cut; ``Response.content`` would read the same pieces. A thread keeps a connection for each host.
+Timeouts, and the end of a crawl that must stop, are those of ``urllib3``.
 """
 
 from __future__ import annotations

@@ -32,7 +32,6 @@ Everything that waits and switches is the same as in the backend that each is co
 from __future__ import annotations
 
 import os
-import selectors
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -41,9 +40,10 @@ from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from selectors import PollSelector, SelectSelector
 from typing import Any
 
-from crawlers.backend import BackendError, CrawlFunction
+from crawlers.backend import CrawlFunction
 from crawlers.job import CrawlReport, Job, JobError
 from crawlers.limits import SPARE
 from crawlers.recorder import Recorder
@@ -66,69 +66,62 @@ POOL = 32
 FD_SETSIZE = 1024
 """Number of descriptors that select can express, a constant of the C library on Linux."""
 
+SELECTABLE = FD_SETSIZE - SPARE
+"""Connections that it can wait for."""
+
+Selector = type[SelectSelector] | type[PollSelector]
+SELECTORS: dict[str, Selector] = {
+    "callbacks_select": SelectSelector,
+    "callbacks_poll": PollSelector,
+}
+
 TLS_BUFFER = 16 * 1024
 """Bytes of the buffer, and the most that a read from TLS returns."""
 
 
 @contextmanager
-def switch_interval(seconds: float, facts: Facts) -> Iterator[Facts]:
-    """A waiting thread asks for the interpreter's lock after ``seconds``, instead of 0.005."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(seconds)
+def changed(
+    get: Callable[[], Any], put: Callable[[Any], object], value: object, facts: Facts
+) -> Iterator[Facts]:
+    """A setting of the process has this value meanwhile; ``facts`` tell the report."""
+    before = get()
+    put(value)
     try:
         yield facts
     finally:
-        sys.setswitchinterval(before)
+        put(before)
 
 
-@contextmanager
-def small_stacks() -> Iterator[Facts]:
+def switch_interval(seconds: float, facts: Facts) -> AbstractContextManager[Facts]:
+    """A waiting thread asks for the interpreter's lock after ``seconds``, instead of 0.005."""
+    return changed(sys.getswitchinterval, sys.setswitchinterval, seconds, facts)
+
+
+def small_stacks() -> AbstractContextManager[Facts]:
     """Threads that start meanwhile have small stacks."""
-    before = threading.stack_size(STACK)
-    try:
-        yield {"stack_bytes": STACK}
-    finally:
-        threading.stack_size(before)
+    return changed(threading.stack_size, threading.stack_size, STACK, {"stack_bytes": STACK})
 
 
-@contextmanager
-def one_processor() -> Iterator[Facts]:
+def one_processor() -> AbstractContextManager[Facts]:
     """Keep this thread on the processor that runs it, and every thread that it starts meanwhile."""
-    if not hasattr(os, "sched_setaffinity"):
-        raise BackendError(
-            "backend threads_one_processor needs os.sched_setaffinity, which this system does "
-            "not have"
-        )
     # Field 39 of proc_pid_stat(5).
     _, _, fields = Path("/proc/thread-self/stat").read_text().rpartition(")")
     processor = int(fields.split()[36])
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {processor})
-    try:
-        yield {"processor": processor}
-    finally:
-        os.sched_setaffinity(0, before)
+    get, put = partial(os.sched_getaffinity, 0), partial(os.sched_setaffinity, 0)
+    return changed(get, put, {processor}, {"processor": processor})
 
 
-@contextmanager
-def small_buffers() -> Iterator[Facts]:
+def small_buffers() -> AbstractContextManager[Facts]:
     """Connections over TLS that are made meanwhile have small buffers."""
     from asyncio import sslproto
 
     protocol: Any = sslproto.SSLProtocol
-    before = protocol.max_size
-    protocol.max_size = TLS_BUFFER
-    try:
-        yield {"tls_buffer": TLS_BUFFER}
-    finally:
-        protocol.max_size = before
+    get, put = partial(getattr, protocol, "max_size"), partial(setattr, protocol, "max_size")
+    return changed(get, put, TLS_BUFFER, {"tls_buffer": TLS_BUFFER})
 
 
 SETTINGS: dict[str, tuple[str, Callable[[], AbstractContextManager[Facts]]]] = {
-    "threads_long_switch": (
-        "threads",
-        partial(switch_interval, 1.0, {"switch_interval_ms": 1000}),
-    ),
+    "threads_long_switch": ("threads", partial(switch_interval, 1.0, {"switch_interval_ms": 1000})),
     "threads_short_switch": (
         "threads",
         partial(switch_interval, 0.0005, {"switch_interval_us": 500}),
@@ -149,8 +142,8 @@ def crawl_as(name: str) -> CrawlFunction:
     """The crawl of this name; raises :class:`BackendError` where its setting cannot be had."""
     if name == "threads_pool":
         return crawl_in_a_pool
-    if name.startswith("callbacks_"):
-        return partial(crawl_with, selector_of(name), name)
+    if name in SELECTORS:
+        return partial(crawl_with, SELECTORS[name], name)
     module, setting = SETTINGS[name]
     with setting():
         pass
@@ -178,37 +171,15 @@ def crawl_in_a_pool(job: Job, recorder: Recorder) -> CrawlReport:
     return report
 
 
-def selector_of(name: str) -> Any:  # noqa: ANN401
-    """The selector of ``callbacks_select`` or ``callbacks_poll``."""
-    call = name.removeprefix("callbacks_")
-    selector = getattr(selectors, f"{call.capitalize()}Selector", None)
-    if selector is None:
-        raise BackendError(f"backend {name} needs {call}, which this platform does not have")
-    return selector
-
-
-def crawl_with(selector: Any, name: str, job: Job, recorder: Recorder) -> CrawlReport:  # noqa: ANN401
+def crawl_with(selector: Selector, name: str, job: Job, recorder: Recorder) -> CrawlReport:
     """Crawl with ``callbacks`` on this selector."""
     from crawlers import callbacks
 
-    if selector is selectors.SelectSelector:
-        check_slots(job)
+    if selector is SelectSelector and job.slots > SELECTABLE:
+        raise JobError(
+            f"select cannot wait for descriptors of {FD_SETSIZE} and above, and {job.slots} "
+            f"slots need some: use at most {SELECTABLE}, or callbacks_poll or callbacks"
+        )
     report = callbacks.crawl(job, recorder, selector_class=selector)
     report.backend = name
     return report
-
-
-def check_slots(job: Job) -> None:
-    """Raise :class:`JobError` for more slots than select can wait for."""
-    most = FD_SETSIZE - max(open_descriptors(), SPARE)
-    if job.slots > most:
-        raise JobError(
-            f"select cannot wait for descriptors of {FD_SETSIZE} and above, and {job.slots} "
-            f"slots need some: use at most {max(most, 1)}, or callbacks_poll or callbacks"
-        )
-
-
-def open_descriptors() -> int:
-    """How many descriptors this process has open; 0 if that is unknown."""
-    listing = Path("/proc/self/fd")
-    return len(os.listdir(listing)) if listing.exists() else 0

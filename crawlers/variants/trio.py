@@ -30,8 +30,7 @@ from crawlers.sockets import unasked
 from crawlers.stop import Stop
 from crawlers.variants import _slots
 from crawlers.variants._slots import disconnect, end, finish, overdue, taken
-from crawlers.variants._stack import cause_of
-from crawlers.variants._tls import handshaking
+from crawlers.variants._stack import cause_of, handshaking
 
 if TYPE_CHECKING:
     import ssl

@@ -175,7 +175,7 @@ def main(shared: Shared, stop: Stop) -> None:
     keeper = LoopingCall(watch, shared, stop)
     keeper.clock = shared.reactor
     works: list[Coroutine[Any, Any, None]] = [work(shared, slot) for slot in shared.slots]
-    done = defer.DeferredList([defer.ensureDeferred(each) for each in works])
+    done = defer.DeferredList([defer.ensureDeferred(coroutine) for coroutine in works])
     keeper.start(stop.tick_s)
 
     def over(_: object) -> None:

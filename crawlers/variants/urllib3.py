@@ -1,24 +1,17 @@
 """urllib3: the blocking stack below requests, one pool for all threads.
 
-It waits and switches like ``threads``. What a connection costs: a thread, and the
-objects of http.client and urllib3. Changed against ``threads``: the parser, the
-pool and everything else above the socket are those of urllib3 and the standard
-library's http.client. This is a stack and not a model.
+It waits and switches like ``threads``. What a connection costs: a thread, and the objects of
+http.client and urllib3. Changed against ``threads``: the parser, the pool and everything else above
+the socket are those of urllib3 and the standard library's http.client. This is a stack and not a
+model.
 
-A slot calls ``PoolManager().request()``. The pool for a host is as large as the
-number of slots, and blocks, as the documentation says for threads. The frontier
-does what ``retries`` would do. Everything else is as urllib3 ships: its headers,
-its timeouts for the connection and for each wait after that. Two things are not: a
-connection goes to the frontier's addresses, and it sends the frontier's target, because
-urllib3 would write some escapes in capitals, and a server may tell the two apart. The
-body is read as it comes and in one call, and if its length is not known or too large, no
-further than the limit.
-
-The server sees these differences. Connections belong to the pools and not to the slots.
-urllib3 does not tell whether a connection was used before. So with keep-alive, a
-connection that ends without an answer counts as stale once for each URL, even if it was
-new. And urllib3 has no means to end a call that another thread waits in, so a crawl
-that must stop waits for the answers in flight, or for their timeouts.
+A slot calls ``PoolManager().request()``. The pool for a host is as large as the number of slots,
+and blocks, as the documentation says for threads. A connection sends the frontier's target, because
+urllib3 would write some escapes in capitals, and a server may tell the two apart. The body is read
+in one call, and if its length is not known or too large, no further than the limit. Timeouts are
+urllib3's: for the connection, and for each wait after that. It has no means to end a call that
+another thread waits in, so a crawl that must stop waits for the answers in flight, or for their
+timeouts.
 """
 
 from __future__ import annotations
@@ -74,7 +67,7 @@ class Connection(HTTPConnection):
     def _new_conn(self) -> socket.socket:
         """Connect to the first address that answers, of those that the frontier has checked."""
         named = self._dns_host
-        *others, last = [str(each.sockaddr[0]) for each in here.item.origin.addresses]
+        *others, last = [str(known.sockaddr[0]) for known in here.item.origin.addresses]
         try:
             for self._dns_host in others:
                 with suppress(NewConnectionError, ConnectTimeoutError):

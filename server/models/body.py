@@ -57,10 +57,10 @@ class Body:
         end = self._line_end(data, at)
         if end < 0:
             return at
-        found = _CHUNK.fullmatch(data, at, end)
-        if found is None:
+        match = _CHUNK.fullmatch(data, at, end)
+        if match is None:
             raise bad("a chunk begins with its size")
-        self._left = int(found[1], 16)
+        self._left = int(match[1], 16)
         self._admit(self._left)
         self._step = self._chunk if self._left else self._trailer
         return end + 2

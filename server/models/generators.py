@@ -80,10 +80,10 @@ def accept(shared: Shared) -> None:
 
 def wanted(connection: Connection, error: OSError, event: int) -> Future:
     """Resolved when the socket is ready for another try; raises any other error."""
-    found = wanted_event(error, event)
-    if found is None:
+    needed = wanted_event(error, event)
+    if needed is None:
         raise error
-    return connection.until(found)
+    return connection.until(needed)
 
 
 def secure(shared: Shared, connection: Connection) -> Coroutine[None]:

@@ -81,9 +81,9 @@ class Tally:
         self.requests += counts.requests
         self.bytes += counts.sent
         self.checksum = (self.checksum + counts.checksum) % 2**64
-        for found, how in ((self.refused, counts.refused), (self.late, counts.ended)):
+        for counted, how in ((self.refused, counts.refused), (self.late, counts.ended)):
             if how:
-                found[str(how)] = found.get(str(how), 0) + 1
+                counted[str(how)] = counted.get(str(how), 0) + 1
 
 
 class Service:

@@ -45,11 +45,11 @@ class Working:
 
     def find(self, target: bytes) -> Resource | None:
         """The page, after its work; None if there is none."""
-        found = self._site.find(target)
-        if found is not None and self.needs(target):
+        page = self._site.find(target)
+        if page is not None and self.needs(target):
             if not self.done:
                 spin(self.ms)
             self.done = False
             with self._counting:
                 self.worked += 1
-        return found
+        return page

@@ -66,11 +66,11 @@ class Directory(Site):
             )
         fingerprint = self._preload(authority)
         store = cache / f"{fingerprint}.json" if cache and fingerprint else None
-        found = _recall(store)
-        if found is None:
-            found = reference.crawl(self.find, authority or "localhost", scheme)
-            _remember(store, found)
-        self._outcomes, page_bytes = found
+        outcome = _recall(store)
+        if outcome is None:
+            outcome = reference.crawl(self.find, authority or "localhost", scheme)
+            _remember(store, outcome)
+        self._outcomes, page_bytes = outcome
         self._promise(self._outcomes, page_bytes)
 
     def expected(self) -> dict[str, Outcome]:
@@ -189,17 +189,17 @@ def _recall(store: Path | None) -> tuple[dict[str, Outcome], int] | None:
         return None
     try:
         page_bytes, outcomes = json.loads(store.read_text("utf-8"))
-        found = {str(key): (int(code), int(crc)) for key, (code, crc) in outcomes.items()}
-        return found, int(page_bytes)
+        known = {str(key): (int(code), int(crc)) for key, (code, crc) in outcomes.items()}
+        return known, int(page_bytes)
     except (OSError, ValueError, TypeError, AttributeError):
         return None  # absent or damaged: crawl again, and replace it
 
 
-def _remember(store: Path | None, found: tuple[dict[str, Outcome], int]) -> None:
+def _remember(store: Path | None, outcome: tuple[dict[str, Outcome], int]) -> None:
     """Write outcomes for the next start, if the folder can be written."""
     if store is None:
         return
-    outcomes, page_bytes = found
+    outcomes, page_bytes = outcome
     with contextlib.suppress(OSError):
         store.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=store.parent, suffix=".part")

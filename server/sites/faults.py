@@ -131,14 +131,14 @@ def make_faults(spec: str, seed: int, authority: str | None, scheme: str = "http
     return Faults(spec, seeded(int(count), chosen, seed), seed, authority, scheme)
 
 
-def read_pages(found: object) -> list[Page]:
+def read_pages(pages: object) -> list[Page]:
     """Read pages from JSON objects with the fields of :class:`Page`.
 
     Raises :class:`ValueError` if one cannot be read.
     """
-    if not isinstance(found, list):
+    if not isinstance(pages, list):
         raise ValueError("pages must be a list of objects")
-    return [_read_page(item) for item in found]
+    return [_read_page(item) for item in pages]
 
 
 _USUAL = Page("")

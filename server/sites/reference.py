@@ -64,8 +64,8 @@ def links(html: bytes, url: str) -> list[str]:
     base = url
     if parser.base is not None:
         base = resolve(url, parser.base) or url
-    found = (resolve(base, reference) for reference in dict.fromkeys(parser.found))
-    return [link for link in found if link is not None]
+    resolved = (resolve(base, reference) for reference in dict.fromkeys(parser.found))
+    return [link for link in resolved if link is not None]
 
 
 def resolve(base: str, reference: str) -> str | None:
@@ -134,15 +134,15 @@ def crawl(
             outcomes[target] = (404, crc32(NOT_FOUND_BODY))
             continue
         outcomes[target] = (resource.status, resource.checksum)
-        found: list[str] = []
+        references: list[str] = []
         if resource.status == 200:
             page_bytes += resource.size
             if resource.html:
-                found = links(resource.body, url)
+                references = links(resource.body, url)
         elif resource.status in REDIRECTS and resource.location is not None:
             moved = resolve(url, resource.location)
-            found = [moved] if moved else []
-        for link in found:
+            references = [moved] if moved else []
+        for link in references:
             if link.startswith(prefix + "/"):
                 key = link[len(prefix) :]
                 if key not in seen:

@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 from asyncio import sslproto
-from importlib import import_module
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -127,21 +126,6 @@ def test_a_missing_library_is_named_with_what_installs_it(monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "uvloop", None)
     with pytest.raises(BackendError, match=r"uvloop.*pip install '\.\[variants\]'"):
         registry.load("uvloop")
-
-
-@pytest.mark.parametrize(
-    ("name", "module", "attribute"),
-    [
-        ("threads_one_processor", "os", "sched_setaffinity"),
-        ("callbacks_poll", "selectors", "PollSelector"),
-    ],
-)
-def test_what_a_system_lacks_is_said_when_the_backend_is_loaded(
-    name: str, module: str, attribute: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delattr(import_module(module), attribute)
-    with pytest.raises(BackendError, match=rf"^backend {name} needs .*which this"):
-        registry.load(name)
 
 
 def process() -> tuple[object, ...]:
@@ -262,7 +246,7 @@ def test_the_timer_of_an_exchange_needs_no_sweep(
 
 
 def test_select_refuses_more_than_it_can_express() -> None:
-    with pytest.raises(JobError, match=r"use at most 9\d\d, or"):
+    with pytest.raises(JobError, match=r"use at most 960, or"):
         crawl("callbacks_select", "http://127.0.0.1:1/", slots=1024)
 
 

@@ -195,13 +195,13 @@ def pages(analysis: Analysis, accounts: Sequence[Account], sha256: str) -> dict[
     return {name: f"{text.rstrip()}\n" for name, text in texts.items()}
 
 
-def body(found: Card, campaign: CampaignRecord, sha256: str) -> str:
-    return rendered("card.md", card=found, campaign=campaign, sha256=sha256)
+def body(card: Card, campaign: CampaignRecord, sha256: str) -> str:
+    return rendered("card.md", card=card, campaign=campaign, sha256=sha256)
 
 
 def rendered(template: str, **names: object) -> str:
-    found = markup.templates(__name__, grid=grid, count=count).get_template(template)
-    return found.render(chosen=CHOSEN, **names)
+    environment = markup.templates(__name__, grid=grid, count=count)
+    return environment.get_template(template).render(chosen=CHOSEN, **names)
 
 
 def write(folder: Path, made: dict[str, str]) -> None:

@@ -44,8 +44,8 @@ def build(folder: Path, reference: Path) -> None:
     if missing := [name for name in NEEDED if find_spec(name) is None]:
         raise SiteError(f"not installed: {', '.join(missing)}; pip install '.[docs]'")
     pages = folder.with_name(f"{folder.name}-pages")
-    for each in (folder, pages):
-        shutil.rmtree(each, ignore_errors=True)
+    for old in (folder, pages):
+        shutil.rmtree(old, ignore_errors=True)
     cards_document.write(ROOT / "docs" / "cards", rebuild.cards())
     file = store.trials_file(reference)
     analysis = analysis_in(file)
@@ -53,7 +53,7 @@ def build(folder: Path, reference: Path) -> None:
     sphinx(pages, folder)
     complete(folder)
     # Pages of HTML, which Sphinx passes on, name these by their places in the repository.
-    for image in (each for each in pages.rglob("*") if each.suffix in (*IMAGES, ".html")):
+    for image in (file for file in pages.rglob("*") if file.suffix in (*IMAGES, ".html")):
         stage.copy(image, folder / image.relative_to(pages))
     report(analysis, file, folder / Path(stage.REFERENCE).parent)
     filesystem.write_text(folder / stage.CODE, sidebyside.html())
@@ -94,8 +94,8 @@ def report(analysis: Analysis, file: Path, folder: Path) -> None:
 def slides(campaign: Path, folder: Path) -> None:
     """Write the slides of the talk beside the report, with the fleet's if there is one."""
     fleet = RESULTS / "fleet"
-    told = talk_slides.tell(Material.load(campaign, fleet if fleet.is_dir() else None))
-    filesystem.write_text(folder / Path(stage.SLIDES).name, talk_slides.html(told))
+    slides = talk_slides.tell(Material.load(campaign, fleet if fleet.is_dir() else None))
+    filesystem.write_text(folder / Path(stage.SLIDES).name, talk_slides.html(slides))
 
 
 def main() -> int:

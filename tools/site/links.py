@@ -35,11 +35,11 @@ class Page(HTMLParser):
                     self._link(address, loaded=loaded)
 
     def _link(self, address: str, *, loaded: bool) -> None:
-        found = urlsplit(address)
-        if found.scheme in ("http", "https") or found.netloc:
+        parts = urlsplit(address)
+        if parts.scheme in ("http", "https") or parts.netloc:
             if loaded:
                 self.asks.append(address)
-        elif not found.scheme:
+        elif not parts.scheme:
             self.links.append(address)
 
 
@@ -47,14 +47,14 @@ def wrong(folder: Path) -> list[str]:
     """What is wrong with the pages below a folder: a line for each link that leads nowhere."""
     files = sorted(folder.rglob("*.html"))
     read_pages = {file.resolve(): Page(file.read_text(encoding="utf-8")) for file in files}
-    found = []
+    problems = []
     for file, page in read_pages.items():
         name = file.relative_to(folder.resolve()).as_posix()
-        found += [f"{name}: asks the net for {address}" for address in page.asks]
+        problems += [f"{name}: asks the net for {address}" for address in page.asks]
         for address in page.links:
             if problem := _problem(file, address, folder.resolve(), read_pages):
-                found.append(f"{name}: {address}: {problem}")
-    return found
+                problems.append(f"{name}: {address}: {problem}")
+    return problems
 
 
 def _problem(file: Path, address: str, folder: Path, pages: dict[Path, Page]) -> str | None:

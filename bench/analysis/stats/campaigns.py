@@ -89,8 +89,8 @@ class Combined:
 
 def combined(campaigns: Sequence[Sequence[Spread]]) -> Combined:
     """Combine the values of independent campaigns; several in one of them count as one."""
-    every = [found for together in campaigns for found in together]
-    medians = np.array([np.median([found.median for found in one]) for one in campaigns])
+    every = [spread for campaign in campaigns for spread in campaign]
+    medians = np.array([np.median([s.median for s in campaign]) for campaign in campaigns])
     logarithmic = bool((medians > 0).all())
     values = np.log(medians) if logarithmic else medians
     back = np.exp if logarithmic else float
@@ -101,7 +101,7 @@ def combined(campaigns: Sequence[Sequence[Spread]]) -> Combined:
         low, high = float(back(mean - half)), float(back(min(mean + half, 700.0)))
         if low > 0 and high <= WIDEST * low:
             return Combined(float(back(mean)), low, high, count, predicted=True)
-    low, high = min(found.low for found in every), max(found.high for found in every)
+    low, high = min(spread.low for spread in every), max(spread.high for spread in every)
     return Combined(float(back(mean)), low, high, count, predicted=False)
 
 

@@ -76,7 +76,7 @@ def compare_pairs(
         if both is None:
             continue
         result = ratio(*both, floor=floor.at(point, base, label), metric=metric)
-        others = (unequal[point, one] for one in (base, label) if (point, one) in unequal)
+        others = (unequal[point, side] for side in (base, label) if (point, side) in unequal)
         if why := apart(faults, point, base, label) or next(others, None):
             result = result.without_verdict(why)
         hollow = bool({(point, base), (point, label)} & limited)

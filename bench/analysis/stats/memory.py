@@ -59,11 +59,11 @@ def memory_growth(trial: TrialRecord) -> dict[str, float | None] | None:
     """What holding the connections added, in bytes, by part (and "server sockets")."""
     if trial.memory is None or trial.memory.connections <= 0:
         return None
-    found: dict[str, float | None] = {}
+    growth: dict[str, float | None] = {}
     for name in _PART_FIELDS:
         before, held = _part(trial.memory.before, name), _part(trial.memory.held, name)
-        found[name] = None if held is None or before is None else float(held - before)
-    return found
+        growth[name] = None if held is None or before is None else float(held - before)
+    return growth
 
 
 def kib_each(*names: str) -> Callable[[TrialRecord], float | None]:
@@ -122,11 +122,11 @@ class MemoryFit:
 
         Slopes, or what was read at the largest N. Below 0 is noise, and counts as 0.
         """
-        found = {
+        sizes = {
             name: part.slope if self.fitted else self.at_highest[name]
             for name, part in self.parts.items()
         }
-        return {name: max(value, 0.0) for name, value in found.items() if value is not None}
+        return {name: max(value, 0.0) for name, value in sizes.items() if value is not None}
 
     @property
     def total(self) -> float | None:
@@ -195,8 +195,8 @@ def theil_sen(x: Sequence[float], y: Sequence[float]) -> tuple[float, float, flo
     if len({*x}) < 2:
         raise ValueError("a line needs two different x")
     with np.errstate(invalid="ignore"):
-        found = sps.theilslopes(y, x, LEVEL, method="joint")
-    slope, intercept, low, high = map(float, found)
+        line = sps.theilslopes(y, x, LEVEL, method="joint")
+    slope, intercept, low, high = map(float, line)
     return (slope, intercept, slope, slope) if math.isnan(low) else (slope, intercept, low, high)
 
 

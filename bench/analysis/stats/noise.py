@@ -50,7 +50,7 @@ class NoiseFloor:
 
     def at(self, point: str, *labels: str) -> float | None:
         """The log ratio that a difference between these labels must exceed; None: no pair."""
-        own = [self.own[point, one] for one in labels if (point, one) in self.own]
+        own = [self.own[point, label] for label in labels if (point, label) in self.own]
         return max([*own, *([] if self.log is None else [self.log])], default=None)
 
 
@@ -58,14 +58,14 @@ def aa_pairs(records: Records, metric: Metric) -> Pairs:
     """The A/A pairs of a campaign by one metric."""
     trials = trials_of(records, *metric.workloads)
     values = block_values(trials, metric)
-    found: dict[tuple[str, str], dict[int, float]] = {}
+    pairs: dict[tuple[str, str], dict[int, float]] = {}
     twins = {(t.point, t.label, t.backend) for t in trials if t.label != t.backend}
-    for point, label, backend in sorted(twins, key=lambda x: (natural_key(x[0]), x[1])):
+    for point, label, backend in sorted(twins, key=lambda twin: (natural_key(twin[0]), twin[1])):
         own, other = values.get((point, backend), {}), values.get((point, label), {})
         logs = {b: math.log(other[b] / own[b]) for b in sorted(own.keys() & other.keys())}
         if logs:
-            found[point, backend] = logs
-    return found
+            pairs[point, backend] = logs
+    return pairs
 
 
 def floor_from(pairs: Pairs, spread: Collection[tuple[str, str]] = frozenset()) -> NoiseFloor:
@@ -99,7 +99,7 @@ class HostSpread:
 def host_spread(records: Records) -> HostSpread | None:
     """Spread of the host probe over the campaign, None without probes."""
     noted = [(t.host, t.trial_s) for t in trials_of(records, status=None) if t.host]
-    times = [x for host, _ in noted for x in (host.probe_before_s, host.probe_after_s)]
+    times = [s for host, _ in noted for s in (host.probe_before_s, host.probe_after_s)]
     if not times or min(times) <= 0:
         return None
     median = float(np.median(times))
@@ -155,19 +155,19 @@ class AaResult:
         return clopper_pearson(self.alarmed, self.pairs) if self.pairs else None
 
 
-def clopper_pearson(found: int, of: int) -> float:
+def clopper_pearson(seen: int, of: int) -> float:
     """The one-sided upper bound on a share: the highest that gives so few this often.
 
     C. J. Clopper and E. S. Pearson, Biometrika 26 (1934) 404. With none of n it is about
     3 / n.
     """
-    return float(sps.binomtest(found, of, alternative="less").proportion_ci(LEVEL).high)
+    return float(sps.binomtest(seen, of, alternative="less").proportion_ci(LEVEL).high)
 
 
 def aa_check(records: Records, metrics: Sequence[Metric] = METRICS) -> AaResult:
     """Test every A/A pair of the campaign by every metric, as if it were a real comparison."""
     spread = spread_out(records)
-    found: list[Comparison] = []
+    comparisons: list[Comparison] = []
     for metric in metrics:
         pairs = aa_pairs(records, metric)
         family: list[Comparison] = []
@@ -177,7 +177,7 @@ def aa_check(records: Records, metrics: Sequence[Metric] = METRICS) -> AaResult:
             result = ratio(*sides, floor=floor_from(others, spread).log, metric=metric)
             twin = twin_of(backend)
             family.append(Comparison("", point, metric, backend, twin, result, False, sides))
-        found += corrected(family)
-    tested = sum(c.ratio.low is not None for c in found)
-    alarms = sum(c.ratio.shown for c in found)
-    return AaResult(tuple(found), tested, alarms)
+        comparisons += corrected(family)
+    tested = sum(c.ratio.low is not None for c in comparisons)
+    alarms = sum(c.ratio.shown for c in comparisons)
+    return AaResult(tuple(comparisons), tested, alarms)

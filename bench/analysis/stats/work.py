@@ -76,9 +76,9 @@ def apart(
     differing = [sides for sides in both if sides[0].apart(sides[1])]
     if not differing:
         return None
-    one, other = max(differing, key=lambda sides: abs(sides[0].per_page - sides[1].per_page))
+    own_side, other = max(differing, key=lambda sides: abs(sides[0].per_page - sides[1].per_page))
     return (
-        f"{other.per_page:.1f} page faults for a page, and {one.per_page:.1f} of the other: "
+        f"{other.per_page:.1f} page faults for a page, and {own_side.per_page:.1f} of the other: "
         "malloc was in another state"
     )
 
@@ -124,11 +124,10 @@ def equal_work(records: Records) -> EqualWork:
             for label, trials in labels.items()
         }
         usual = float(np.median(list(opened.values())))
-        slots = max(number_param(t, "slots") or 0.0 for own in labels.values() for t in own)
-        pages = min(t.pages or 0 for own in labels.values() for t in own)
-        sparse = pages < MANY_ROUNDS * slots or any(
-            t.response_time for ts in labels.values() for t in ts
-        )
+        every = [trial for trials in labels.values() for trial in trials]
+        slots = max(number_param(trial, "slots") or 0.0 for trial in every)
+        pages = min(trial.pages or 0 for trial in every)
+        sparse = pages < MANY_ROUNDS * slots or any(trial.response_time for trial in every)
         for label, trials in labels.items():
             if any(trial.ledger and trial.ledger.repeated for trial in trials):
                 unequal[point, label] = "requested a page twice"

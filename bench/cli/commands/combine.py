@@ -31,11 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
-    found = campaigns.combine(arguments.campaign)
+    combined = campaigns.combine(arguments.campaign)
     if arguments.json:
-        print(found.model_dump_json())
+        print(combined.model_dump_json())
         return DONE
-    for table in [group.table() for group in found.groups]:
+    for table in [group.table() for group in combined.groups]:
         if console.is_terminal:
             tables.show(table, console)
         else:

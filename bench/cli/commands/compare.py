@@ -31,9 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, console: Console) -> int:
     paths = (arguments.a, arguments.b)
     first, second = (analysis_in(store.trials_file(path)) for path in paths)
-    found = comparison.compare(first, second, force=arguments.force)
+    compared = comparison.compare(first, second, force=arguments.force)
     if arguments.json:
-        print(json.dumps(asdict(found)))
+        print(json.dumps(asdict(compared)))
     else:
-        comparison.show(found, console)
-    return FAILED if found.failed else DONE
+        comparison.show(compared, console)
+    return FAILED if compared.failed else DONE

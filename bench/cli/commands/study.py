@@ -20,40 +20,14 @@ claims read a campaign, and the interpreters are one, with a campaign's options:
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 
 from rich.console import Console
 
 from bench.cli import command, studies
-from bench.cli.command import Parser
-
-
-class StudyParser(Parser):
-    """The parser of one study, which imports the study only when it is asked for."""
-
-    study = ""
-
-    def parse_known_args(  # type: ignore[override]
-        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
-    ) -> tuple[argparse.Namespace, list[str]]:
-        command.load(self.study, studies).add_arguments(self)
-        return super().parse_known_args(args, namespace)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(
-        dest="study", required=True, metavar="NAME", title="studies", parser_class=StudyParser
-    )
-    for name in command.names(studies):
-        text = command.description(name, studies)
-        made = actions.add_parser(
-            name,
-            help=command.summary(text),
-            description=text,
-            epilog=command.EXITS,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        made.study = name
+    command.add_commands(parser, studies, dest="study", metavar="NAME", title="studies")
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:

@@ -50,8 +50,8 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         filesystem.write_text(file, slides.html(talk))
         console.print(f"slides: {file}", soft_wrap=True)
     for gap in material.gaps:
-        said = f"“{gap.kicker}” is left out: {gap.reason}."
-        console.print(said, soft_wrap=True, markup=False)
+        text = f"“{gap.kicker}” is left out: {gap.reason}."
+        console.print(text, soft_wrap=True, markup=False)
     return DONE
 
 

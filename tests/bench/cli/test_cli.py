@@ -82,6 +82,19 @@ def test_the_overview_lists_every_command_with_its_summary(
         assert f"{name} {summary[0].lower()}{summary[1:-1]}" in text
 
 
+@pytest.mark.parametrize("name", ["run", "study costs"])
+def test_an_unknown_option_is_an_error_of_its_command(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a study it came with the usage of all studies, which has no option."""
+    with pytest.raises(SystemExit) as stopped:
+        main([*name.split(), "--nope\n"])
+    assert stopped.value.code == USAGE
+    text = capsys.readouterr().err
+    assert f"bench {name} [-h]" in text
+    assert text.endswith(f"bench {name}: error: unrecognized arguments: --nope\\n\n")
+
+
 def test_a_light_command_does_not_import_heavy_libraries() -> None:
     script = (
         "import sys; from bench.__main__ import main; from bench.plan import backends; "

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from crawlers import steps
-from crawlers.chapter import exercises, judge
+from crawlers.chapter import judge
 from crawlers.job import JobError
 
 LOCK, AWAIT, TASK_DONE, CANCEL, REFERENCE, SLEEP, FUTURE, POLL = range(1, 9)
@@ -24,7 +24,7 @@ def site() -> Iterator[judge.Answer]:
 
 def broken(number: int, site: judge.Answer, deadline_s: float = 300.0) -> judge.Answer:
     """What comes of an exercise."""
-    _, _, step, _ = exercises.exercises()[number - 1]
+    _, _, step, _ = steps.exercises()[number - 1]
     return judge.run(step, site, "--break", str(number), deadline_s=deadline_s)
 
 
@@ -47,7 +47,7 @@ def test_a_page_is_fetched_twice(number: int, site: judge.Answer) -> None:
 def test_without_task_done_all_pages_come_and_it_never_ends(site: judge.Answer) -> None:
     found = stuck(TASK_DONE, site)
     assert (found["distinct"], found["total"]) == (site["urls"], site["urls"])
-    assert "did not end" in steps.told("queue", site, found)
+    assert "did not end" in steps.sentence("queue", site, found)
 
 
 def test_an_exercise_in_the_background_ends_as_well(site: judge.Answer) -> None:
@@ -78,10 +78,10 @@ def test_an_error_that_nobody_asks_for_is_lost(site: judge.Answer) -> None:
 
 
 def test_an_error_that_somebody_asks_for_arrives() -> None:
-    patch = exercises.exercises()[FUTURE - 1][3]
+    patch = steps.exercises()[FUTURE - 1][3]
     asked = patch.partition("-        future.result()")[0]
     with pytest.raises(ValueError, match="lost"):
-        exercises.load("sleeper", asked).main()
+        steps.load("sleeper", asked).main()
 
 
 def test_polling_keeps_a_processor_busy(site: judge.Answer) -> None:
@@ -106,12 +106,12 @@ def test_a_patch_that_does_not_fit_is_an_error() -> None:
         "-    def __init__(self) -> None:\n-        pass\n",
     ):
         with pytest.raises(JobError, match=r"queue.py has no such line"):
-            exercises.load("queue", patch)
+            steps.load("queue", patch)
 
 
 def test_an_installed_package_says_where_the_exercises_are(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(exercises, "PAGE", exercises.PAGE.with_name("gone.md"))
+    monkeypatch.setattr(steps, "PAGE", steps.PAGE.with_name("gone.md"))
     assert steps.main(["--break"]) == 2
     assert "docs/chapter.md of a clone" in capsys.readouterr().err

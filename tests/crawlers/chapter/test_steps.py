@@ -124,7 +124,7 @@ def test_redis_keeps_to_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_step_fits_two_slides_and_names_its_place(step: str) -> None:
-    source = steps.source_of(step)
+    source = steps.file_of(step).read_text("utf-8")
     assert source.count("\n") <= 80
     ast.parse(source, feature_version=(3, 11))
     *fields, became = steps.FIELDS.findall(source)[0]
