@@ -148,7 +148,7 @@ class CampaignRecord(Record):
     def free_threaded(self) -> list[str]:
         """The interpreters without a lock, by name; "" is the harness's own."""
         builds = {"": self.environment.python_build}
-        builds |= {each.name: each.build for each in self.interpreters}
+        builds |= {interpreter.name: interpreter.build for interpreter in self.interpreters}
         return [name for name, build in builds.items() if build.get("gil") is False]
 
 

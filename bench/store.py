@@ -170,7 +170,7 @@ def members(data: bytes, file: Path) -> tuple[list[bytes], int]:
 
     Raises :class:`StoreError` for anything else.
     """
-    found, rest = [], data
+    contents, rest = [], data
     while rest:
         unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS)
         try:
@@ -179,9 +179,9 @@ def members(data: bytes, file: Path) -> tuple[list[bytes], int]:
             raise StoreError(f"{file}: not a file of gzip members, or damaged") from None
         if not unpacker.eof:
             break
-        found.append(line)
+        contents.append(line)
         rest = unpacker.unused_data
-    return found, len(data) - len(rest)
+    return contents, len(data) - len(rest)
 
 
 def parse(line: bytes, where: str, adapter: TypeAdapter[AnyLine]) -> AnyLine:

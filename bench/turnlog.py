@@ -48,5 +48,5 @@ def load(folder: Path) -> list[TurnsRecord]:
     except OSError as error:
         raise StoreError(f"{file}: {error.strerror}") from None
     lines, _ = members(data, file)
-    found = [parse(line, f"{file}:{number}", RECORD) for number, line in enumerate(lines, 1)]
-    return list({(record.block, record.point): record for record in found}.values())
+    records = [parse(line, f"{file}:{number}", RECORD) for number, line in enumerate(lines, 1)]
+    return list({(record.block, record.point): record for record in records}.values())

@@ -57,10 +57,10 @@ def counter(recorder: TimesRecorder) -> Callable[[], None]:
         return lambda: None
     ended, place = recorder.ended, counting()  # a place of its own: there are no times to settle
 
-    def one() -> None:
+    def count_exchange() -> None:
         ended[next(place)] = 1.0
 
-    return one
+    return count_exchange
 
 
 def report(
