@@ -76,36 +76,32 @@ def decode(text: str) -> IntArray:
     Raises ValueError on anything but a V2 encoding with the precision and range used here.
     """
     try:
-        raw = base64.b64decode(text, validate=True)
-        data = zlib.decompress(raw[OUTER.size :])
-        outer, inner = OUTER.unpack_from(raw), INNER.unpack_from(data)
-    except (ValueError, zlib.error, struct.error) as error:
-        raise _not_one(text) from error
+        return _counts(base64.b64decode(text, validate=True))
+    except (ValueError, IndexError, zlib.error, struct.error) as error:
+        raise ValueError(f"not an HdrHistogram: {text[:24]}…") from error
+
+
+def _counts(raw: bytes) -> IntArray:
+    data = zlib.decompress(raw[OUTER.size :])
+    outer, inner = OUTER.unpack_from(raw), INNER.unpack_from(data)
     expected = (INNER_COOKIE, len(data) - INNER.size, 0, HDR_DIGITS, 1, HDR_MAX_US, 1.0)
     if outer != (OUTER_COOKIE, len(raw) - OUTER.size) or inner != expected:
-        raise _not_one(text)
+        raise ValueError("other headers")
     counts = np.zeros(BUCKETS, dtype=np.int64)
     octets = np.frombuffer(data, np.uint8, offset=INNER.size).astype(np.int64)
     if not octets.size:
         return counts
     last = np.flatnonzero(octets < 128)
+    if last[-1] != octets.size - 1:
+        raise ValueError("it ends within a count")
     lengths = np.diff(last, prepend=-1)
-    if not last.size or last[-1] != octets.size - 1:
-        raise _not_one(text)
     first = last - lengths + 1
     shifts = 7 * (np.arange(octets.size) - np.repeat(first, lengths))
     zigzag = np.add.reduceat((octets & 127) << shifts, first)
     words = (zigzag >> 1) ^ -(zigzag & 1)
-    steps = np.maximum(-words, 1)
-    buckets = np.cumsum(steps) - 1
-    if buckets[-1] >= BUCKETS:
-        raise _not_one(text)
+    buckets = np.cumsum(np.maximum(-words, 1)) - 1
     counts[buckets[words > 0]] = words[words > 0]
     return counts
-
-
-def _not_one(text: str) -> ValueError:
-    return ValueError(f"not an HdrHistogram: {text[:24]}…")
 
 
 def encode_latency(times_s: Sequence[float] | FloatArray) -> Latency | None:

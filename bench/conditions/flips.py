@@ -48,42 +48,32 @@ class Page(Flip):
         return f"{kind}:{max(int(pages) // 4, FEWEST_PAGES)}:{fanout}:{LARGE_PAGE}"
 
 
-def flip(name: str, always: str, flipped: str, kind: type[Flip] = Flip) -> Flip:
-    asleep = name == "asleep"
-    own, planned = {"flipped": 1}, {"flip": name}
-    return kind(
+FLIPS: Final = {
+    name: kind(
         name=name,
         always=always,
         flipped=flipped,
-        own=own,
-        planned=planned,
-        asleep=asleep,
-        sleeps=not asleep,
+        own={"flipped": 1},
+        planned={"flip": name},
+        asleep=name == "asleep",
+        sleeps=name != "asleep",
     )
-
-
-FLIPS: Final = {
-    changed.name: changed
-    for changed in (
-        flip(
+    for kind, name, always, flipped in (
+        (
+            Flip,
             "heap",
             "malloc has freed a block of 4 MiB",
             "malloc as it is when the interpreter starts",
         ),
-        flip("asleep", "the server polls", "it sleeps between requests"),
-        flip(
-            "processors",
-            "threads have all processors, loops one",
-            "the other way round",
-            Processors,
-        ),
-        flip("collector", "the garbage collector is on", "it is off"),
-        flip("hash", "one hash seed in a block", "another one", Hash),
-        flip("bytecode", "bytecode is cached", "it is compiled at the start", Bytecode),
-        flip("cold", "the backend has crawled a small site before", "it has not"),
-        flip("page", "pages of 2 KB", "pages of 64 KB", Page),
-        flip("switch", "threads switch after 5 ms", "after 0.5 ms"),
-        flip("selector", "loops of selectors use epoll", "they use poll"),
-        flip("receive", "our receives take 64 KiB", "they take 256 KiB"),
+        (Flip, "asleep", "the server polls", "it sleeps between requests"),
+        (Processors, "processors", "threads have all processors, loops one", "the other way round"),
+        (Flip, "collector", "the garbage collector is on", "it is off"),
+        (Hash, "hash", "one hash seed in a block", "another one"),
+        (Bytecode, "bytecode", "bytecode is cached", "it is compiled at the start"),
+        (Flip, "cold", "the backend has crawled a small site before", "it has not"),
+        (Page, "page", "pages of 2 KB", "pages of 64 KB"),
+        (Flip, "switch", "threads switch after 5 ms", "after 0.5 ms"),
+        (Flip, "selector", "loops of selectors use epoll", "they use poll"),
+        (Flip, "receive", "our receives take 64 KiB", "they take 256 KiB"),
     )
 }

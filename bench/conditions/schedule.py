@@ -82,24 +82,18 @@ class Opening(Condition):
         return max(self.slots / OPENED_PER_S, self.delay_s)
 
     @property
-    def opened_s(self) -> float:
-        """When the ramp ends, from the start of the crawl."""
-        return self.lead_s + self.ramp_s
-
-    @property
     def per_s(self) -> float:
         """Connections opened per second."""
         return self.slots / self.ramp_s
 
     @property
-    def held(self) -> bool:
-        """Whether second requests wait for the end of the ramp."""
-        return self.ramp_s > self.delay_s
-
-    @property
     def settled_s(self) -> float:
-        """From when on answers come at the pace of a crawl with all its slots."""
-        return self.opened_s + self.delay_s * self.held
+        """From when on answers come at the pace of a crawl with all its slots.
+
+        Second requests wait for the end of a ramp that is longer than the delay.
+        """
+        waits_s = self.delay_s if self.ramp_s > self.delay_s else 0.0
+        return self.lead_s + self.ramp_s + waits_s
 
     def params(self, slots: int) -> Params:
         return {"ramp_per_s": round(self.per_s)}

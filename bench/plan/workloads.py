@@ -15,8 +15,6 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import Final, Literal
 
@@ -540,51 +538,20 @@ DEBIAN_DOCS = (
     Path("/usr/share/doc/python3-doc/html"),
     *sorted(Path("/usr/share/doc").glob("python3.*/html"), reverse=True),
 )
-MIN_HTML_FILES = 20
-
-
-@cache
-def find_html() -> tuple[Path, str] | None:
-    """A tree of real HTML documentation, and its name for the records.
-
-    Debian's python3-doc if it is installed, otherwise the largest HTML tree
-    with an index page in any installed Python distribution. Reading what those
-    have installed takes half a second, so it is done once.
-    """
-    for path in DEBIAN_DOCS:
-        if (path / "index.html").is_file():
-            path = path.resolve()
-            version = re.search(r"python3\.\d+", str(path))
-            return path, f"python3-doc ({version.group() if version else 'python3'}, Debian)"
-    best: tuple[int, Path, str] | None = None
-    for distribution in metadata.distributions():
-        pages = [file for file in distribution.files or () if file.suffix == ".html"]
-        indexes = sorted(
-            (file for file in pages if file.name == "index.html"), key=lambda file: len(file.parts)
-        )
-        if not indexes:
-            continue
-        top = indexes[0].parent
-        count = sum(file.is_relative_to(top) for file in pages)
-        if count >= MIN_HTML_FILES and (best is None or count > best[0]):
-            folder = Path(str(distribution.locate_file(top)))
-            if (folder / "index.html").is_file():
-                name = f"{distribution.metadata['Name']} {distribution.version} (PyPI)"
-                best = (count, folder.resolve(), name)
-    return None if best is None else best[1:]
+"""A tree of real HTML, if Debian's python3-doc is installed."""
 
 
 def real(who: Participants) -> list[Point]:
     """Real HTML from this machine; empty when there is none."""
-    html = find_html()
-    if html is None:
+    trees = (path.resolve() for path in DEBIAN_DOCS if (path / "index.html").is_file())
+    if (path := next(trees, None)) is None:
         return []
-    path, name = html
+    version = re.search(r"python3\.\d+", str(path))
     return [
         Point(
             workload="real",
             site=f"dir:{path}",
-            site_name=f"dir:{name}",
+            site_name=f"dir:python3-doc ({version.group() if version else 'python3'}, Debian)",
             slots=10,
             who=who,
             varied=(TWIN.of(BASE), ASLEEP.of(*PAIRED)),

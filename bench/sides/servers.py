@@ -67,7 +67,6 @@ class Server:
         delay: str = "none",
         seed: int,
         cores: list[int],
-        address: str = "127.0.0.1",
         wait: bool = True,
         tls: Tls | None = None,
         options: Sequence[str] = (),
@@ -80,9 +79,7 @@ class Server:
         self.site = site
         self.digest: str | None = None
         self._headers = {"X-Token": token}
-        arguments = ["-m", "server", "--listen", f"{address}:0", "--control", "127.0.0.1:0"]
-        if address != "127.0.0.1":
-            arguments.append("--any-address")
+        arguments = ["-m", "server", "--listen", "127.0.0.1:0", "--control", "127.0.0.1:0"]
         arguments += ["--site", site, "--seed", str(seed), "--delay", delay]
         arguments += ["--json", "--exit-with-parent", *(tls.arguments if tls else ()), *options]
         self.child = Child("the fixture server", arguments, {"C10K_CONTROL_TOKEN": token})

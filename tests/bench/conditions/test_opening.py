@@ -33,11 +33,12 @@ def test_a_ramp_opens_at_a_pace_and_holds_the_fast_until_its_end(
     due = due_times(schedule(opening), slots + pages)
     assert opening.per_s <= OPENED_PER_S * 1.001
     first, second = due[:slots], due[slots:]
+    opened_s = opening.lead_s + opening.ramp_s
     assert list(due) == sorted(due)
     assert first[0] == opening.lead_s
-    assert first[-1] < opening.opened_s
-    assert len(second) == (min(slots, pages) if opening.held else 0)
-    assert all(opening.opened_s * 0.999 <= at <= opening.settled_s for at in second)
+    assert first[-1] < opened_s
+    assert len(second) == (min(slots, pages) if opening.ramp_s > delay_s else 0)
+    assert all(opened_s * 0.999 <= at <= opening.settled_s for at in second)
 
 
 @given(st.integers(1, 200), st.sampled_from((0.01, 0.1, 1.0)), st.integers(3, 6))

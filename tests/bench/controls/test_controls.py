@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from unittest.mock import Mock
 
 import pytest
@@ -27,27 +28,19 @@ def server() -> Iterator[Server]:
         yield running
 
 
-@pytest.fixture
-def job(server: Server) -> Job:
-    urls = tuple(f"{server.prefix}/p/{number}" for number in range(PAGES))
+def listed(server: Server, pages: int = PAGES) -> Job:
+    urls = tuple(f"{server.prefix}/p/{number}" for number in range(pages))
     return Job(urls, slots=10, follow=False)
 
 
-def run(name: str, job: Job, server: Server) -> int:
+@pytest.mark.parametrize("name", ["bare", "stripped"])
+def test_a_control_counts_its_exchanges_as_a_backend_does(server: Server, name: str) -> None:
     ended = memoryview(bytearray(8 * 2 * REPEATS * PAGES)).cast("d")
-    crawl = prepare(name, job)
-    server.reset()
-    report = crawl(job, ProgressRecorder(ended, own_times(len(ended))))
+    job = listed(server)
+    report = prepare(name, job)(job, ProgressRecorder(ended, own_times(len(ended))))
     assert report.pages == PAGES
-    return sum(at > 0 for at in ended)
-
-
-def test_bare_asks_for_every_page_equally_often(job: Job, server: Server) -> None:
-    assert run("bare", job, server) == REPEATS * PAGES
-    ledger = server.ledger()
-    assert ledger.requests == REPEATS * PAGES
-    assert ledger.distinct == PAGES
-    assert ledger.connections_opened == 10
+    assert sum(at > 0 for at in ended) == REPEATS * PAGES
+    assert callbacks.crawl(job, TimesRecorder()).digest == server.digest, "all is as it was"
 
 
 @pytest.mark.parametrize(
@@ -58,15 +51,13 @@ def test_bare_asks_for_every_page_equally_often(job: Job, server: Server) -> Non
         ("stripped", "tree:120:10:2048"),
     ],
 )
-def test_a_part_is_left_out_and_every_request_sent(
+def test_a_part_is_left_out_and_every_page_asked_for_equally_often(
     name: str, site: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """``bare`` once searched each answer for its length, which counted as sockets."""
     with Server(site, seed=1, cores=[]) as server:
-        job = Job((f"{server.prefix}/",), slots=10)
-        if site.startswith("list"):
-            urls = tuple(f"{server.prefix}/p/{number}" for number in range(PAGES))
-            job = Job(urls, slots=10, follow=False)
+        is_list = site.startswith("list")
+        job = listed(server) if is_list else Job((f"{server.prefix}/",), slots=10)
         crawl = prepare(name, job)
         server.reset()
         read = Mock(wraps=answer_size)
@@ -78,11 +69,6 @@ def test_a_part_is_left_out_and_every_request_sent(
         ledger = server.ledger()
         assert (ledger.requests, ledger.distinct) == (REPEATS * server.urls, server.urls)
         assert (ledger.connections_opened, len(report.rows)) == (10, server.urls)
-
-
-def test_stripped_counts_its_exchanges_as_a_backend_does(job: Job, server: Server) -> None:
-    assert run("stripped", job, server) == REPEATS * PAGES
-    assert callbacks.crawl(job, TimesRecorder()).digest == server.digest, "all is as it was"
 
 
 def test_no_control_can_be_taken_for_a_backend() -> None:
@@ -109,8 +95,7 @@ def test_an_incomplete_head_has_no_size() -> None:
 
 def test_bare_tls_holds_every_connection_at_once_with_a_handshake_for_each() -> None:
     with Server("list:20:2048", seed=1, cores=[], tls=Tls()) as server:
-        urls = tuple(f"{server.prefix}/p/{number}" for number in range(20))
-        job = Job(urls, slots=20, follow=False, cafile=str(server.cafile))
+        job = replace(listed(server, 20), slots=20, cafile=str(server.cafile))
         crawl = prepare("bare_tls", job)
         server.reset()
         server.hold()

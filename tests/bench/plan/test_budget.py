@@ -58,14 +58,10 @@ def test_all_labels_work_equally_long(point, name: str) -> None:  # type: ignore
     assert sized(point, Label(name, condition=TWIN)) == own
 
 
-def test_what_does_not_take_turns_has_one_size() -> None:
-    for point in (waiting(10, 50, ONE), c10k(100, ONE)):
+def test_what_does_not_take_turns_and_a_directory_have_one_size() -> None:
+    directory = replace(throughput(10, 100, ONE), site="dir:somewhere")
+    for point in (waiting(10, 50, ONE), c10k(100, ONE), directory):
         assert sized(point, Label("aiohttp")) is point
-
-
-def test_a_directory_has_the_size_it_has() -> None:
-    point = replace(throughput(10, 100, ONE), site="dir:somewhere")
-    assert sized(point, Label("aiohttp")) is point
 
 
 def test_every_name_in_the_table_is_a_backend_or_a_control() -> None:

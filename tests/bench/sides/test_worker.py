@@ -20,13 +20,7 @@ from bench.launch import ROOT
 from bench.machine import switches
 from bench.sides import worker
 from bench.sides.process import Child, ProcessError, WorkerProcess
-from bench.sides.protocol import (
-    GO,
-    Command,
-    Result,
-    Schedule,
-    decode,
-)
+from bench.sides.protocol import GO, Command, Result, Schedule, decode
 from bench.sides.servers import Server
 from crawlers import callbacks
 from crawlers.job import CrawlReport, Job
@@ -49,9 +43,6 @@ def command(server: Server, out: Path, backend: str = "callbacks") -> Command:
         urls=None,
         slots=2,
         timeout_s=10,
-        schedule=None,
-        switch_interval_s=None,
-        recorder="times",
         out=str(out / "times"),
     )
 
