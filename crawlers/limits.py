@@ -10,19 +10,19 @@ SPARE = 64
 """Descriptors reserved for everything besides connections."""
 
 
-def ensure_descriptors(slots: int, besides: int = 0) -> None:
-    """Make room for a connection per slot and ``besides`` others; raise the soft limit if needed.
+def ensure_descriptors(slots: int) -> None:
+    """Make room for a connection per slot; raise the soft limit if needed.
 
     Raises :class:`JobError` when the hard limit is too low, with the numbers.
     """
-    needed = slots + besides + SPARE
+    needed = slots + SPARE
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= needed:
         return
     if hard != resource.RLIM_INFINITY and hard < needed:
         raise JobError(
             f"{slots} connections need {needed} descriptors, but this process may open {hard}: "
-            f"use at most --concurrency {max(hard - besides - SPARE, 1)}, "
+            f"use at most --concurrency {max(hard - SPARE, 1)}, "
             "or raise the limit (ulimit -Hn)"
         )
     try:
