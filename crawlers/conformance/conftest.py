@@ -185,6 +185,11 @@ def pytest_runtest_makereport(
     return report
 
 
+def pytest_sessionfinish() -> None:
+    """Let other plugins see all objects again: Hypothesis asks who refers to one of trio's."""
+    gc.unfreeze()
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say in one line which kinds of tests fail."""
     tried = Counter(kind for kind, _ in _tried.values())

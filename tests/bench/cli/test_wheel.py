@@ -57,7 +57,7 @@ def files_in(site: Path) -> list[Path]:
 
 def test_a_wheel_works_in_an_empty_folder(site: Path, tmp_path: Path) -> None:
     installed = files_in(site)
-    asked = ("--profile", "smoke", "--only", "throughput-1", "--backends", "callbacks,generators")
+    asked = ("--profile", "smoke", "--only", "waiting-10", "--backends", "callbacks,generators")
     done = c10k_bench(site, tmp_path, "run", *asked)
     assert done.returncode == 0, done.stderr
     paths = re.findall(r"^(?:records|page|charts|tables): +(\S+)$", done.stdout, re.MULTILINE)

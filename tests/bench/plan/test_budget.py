@@ -151,7 +151,7 @@ def test_intervals_go_before_points_and_what_alone_answers_a_question_goes_last(
     memory = {entry.point.id for entry in entries if entry.point.memory}
     most = max(entries, key=lambda entry: len(entry.labels) * (not entry.point.memory)).point.id
     longest_s = budget.plan_s(entries)
-    for percent in range(100, 0, -2):
+    for percent in range(100, 0, -7):
         kept = blocks(budget.fit(entries, longest_s * percent / 100, 1.0)[0])
         shorter = {point for point, most in planned.items() if kept.get(point, 0) < most}
         gone = planned.keys() - kept
