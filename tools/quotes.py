@@ -88,7 +88,7 @@ def over(analyses: Sequence[Analysis]) -> dict[str, str]:
     candidates_of: dict[str, list[tuple[str, Headline | None, str]]] = defaultdict(list)
     for analysis in analyses:
         for question, answer in answers(analysis):
-            for name, (head, prose) in answer.said(question.NAME).items():
+            for name, (head, prose) in answer.findings(question.NAME).items():
                 candidates_of[name].append((question.NAME, head, prose))
     environment = analyses[-1].campaign.environment
     paragraphs = {}

@@ -63,5 +63,5 @@ def answers(analysis: Analysis) -> Iterator[tuple[Question, Answer]]:
 
 def asked(analysis: Analysis, name: str) -> Answer | None:
     """The answer to the question of this name; None where it was not measured."""
-    found = (answer for question, answer in answers(analysis) if name == question.NAME)
-    return next(found, None)
+    named = (answer for question, answer in answers(analysis) if name == question.NAME)
+    return next(named, None)

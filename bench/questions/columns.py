@@ -53,11 +53,11 @@ class Follows(Measure):
     shown: bool = True
 
     def blocks(self, rows: ColumnRows, label: str, _: str) -> Blocks:
-        one = rows[label].get(self.one, {})
-        other = rows.get(self.base or label, {}).get(self.other, {})
-        if self.middle and other:
-            other = dict.fromkeys(one, median(other.values()))
-        return within(one, other, self.how)
+        first = rows[label].get(self.one, {})
+        second = rows.get(self.base or label, {}).get(self.other, {})
+        if self.middle and second:
+            second = dict.fromkeys(first, median(second.values()))
+        return within(first, second, self.how)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -134,11 +134,11 @@ class Columns:
         return measured.table(self.caption, about, self.further)
 
     def answer(self, analysis: Analysis) -> Answer | None:
-        found = self.measured(analysis)
-        if not found.values:
+        measured = self.measured(analysis)
+        if not measured.values:
             return None
-        facts, head = self.facts(analysis, found), self.headline(analysis, found)
-        drawn = self.drawn(analysis, found)
+        facts, head = self.facts(analysis, measured), self.headline(analysis, measured)
+        drawn = self.drawn(analysis, measured)
         panels = self.keys(drawn)
         chart = bars(
             drawn,
@@ -152,10 +152,10 @@ class Columns:
             hollow=self.hollow(analysis),
         )
         return Answer(
-            found,
+            measured,
             head,
             self.prose.format_map(facts),
-            tables=[self.table(analysis, found)],
+            tables=[self.table(analysis, measured)],
             figures=[chart],
             warnings=self.warnings(analysis),
         )

@@ -99,7 +99,7 @@ def behind(delay: float) -> str:
     return f"with a delay of {duration_tick(delay)}" if delay else "without delay"
 
 
-def said(crossing: Crossing) -> str:
+def from_where(crossing: Crossing) -> str:
     """From where on one label is slower, as ``from 1,000 slots on (not at 100)``."""
     text = f"from {count(crossing.below or crossing.most)} slots on"
     if crossing.above is None:
@@ -115,7 +115,9 @@ def answer(analysis: Analysis) -> Answer | None:
     usual = [crossing for crossing in crossings if crossing.label == DEFAULT and crossing.most]
     text = []
     if places := [
-        f"{behind(crossing.delay_ms)} {said(crossing)}" for crossing in usual if crossing.below
+        f"{behind(crossing.delay_ms)} {from_where(crossing)}"
+        for crossing in usual
+        if crossing.below
     ]:
         text.append(f"Shown {'; '.join(places)}.")
     if level := [crossing for crossing in usual if not crossing.below]:

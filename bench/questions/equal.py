@@ -103,16 +103,16 @@ def _over(trials: list[TrialRecord], base: str) -> dict[str, Blocks]:
 
 
 def answer(analysis: Analysis) -> Answer | None:
-    found = measured(analysis)
-    if not found.values:
+    ratios = measured(analysis)
+    if not ratios.values:
         return None
-    changes = {row: _change(analysis, found, row) for row in found.values}
+    changes = {row: _change(analysis, ratios, row) for row in ratios.values}
     moved = [row for row, change in changes.items() if change.shown]
     return Answer(
-        found,
+        ratios,
         _headline(moved, changes, analysis.base),
         PROSE,
-        [_table(found, changes, analysis.base)],
+        [_table(ratios, changes, analysis.base)],
     )
 
 
@@ -127,12 +127,12 @@ def _change(analysis: Analysis, measured: Measured, row: str) -> Ratio:
 def _headline(moved: list[str], changes: Mapping[str, Ratio], base: str) -> Headline:
     flips = list(dict.fromkeys(row.partition(":")[0] for row in moved))
     blocks = min(change.blocks for change in changes.values())
-    said = f"{listing(flips)} change" if len(flips) > 1 else f"{listing(flips)} changes"
+    text = f"{listing(flips)} change" if len(flips) > 1 else f"{listing(flips)} changes"
     if not moved:
-        said = "Nothing that is held equal changes"
+        text = "Nothing that is held equal changes"
     behind = f"{len(moved)} of {plural(len(changes), 'ratio')}, {plural(blocks, 'block')}"
     only = few(blocks)
-    return Headline(f"{said} a ratio to {base} by 5 %{only}", "no interval" if only else behind)
+    return Headline(f"{text} a ratio to {base} by 5 %{only}", "no interval" if only else behind)
 
 
 def _table(measured: Measured, changes: Mapping[str, Ratio], base: str) -> Table:

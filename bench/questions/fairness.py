@@ -47,7 +47,7 @@ class Starving(Columns):
             for label, row in measured.values.items()
         }
         blocks = min(map(len, starved.values()))
-        always = [label for label, each in starved.items() if all(each)]
+        always = [label for label, starving in starved.items() if all(starving)]
         if always:
             verb = "starve" if len(always) > 1 or always[0] in PLURALS else "starves"
             where = "one trial" if blocks == 1 else f"all {blocks} trials"

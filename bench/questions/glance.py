@@ -82,7 +82,7 @@ def glance(analysis: Analysis) -> Glance:
         for key, (trials, value) in read.items()
     }
     spreads: dict[str, Mapping[str, Spread | None]] = {
-        **{key: {x: stats.spread(n) for x, n in mine.items()} for key, mine in samples.items()},
+        **{key: {x: stats.spread(n) for x, n in own.items()} for key, own in samples.items()},
         HELD: {label: fit.spread(in_all=in_all) for label, fit in plain.items()},
         OVER_TLS: {label: fit.spread(in_all=in_all_tls) for label, fit in tls.items()},
     }

@@ -159,11 +159,11 @@ def answer(analysis: Analysis) -> Answer | None:
         return None
     first = every[0]
     head = headline(first, every)
-    said = f"{capital(first.line.words)}. " if first.line else ""
+    law_words = f"{capital(first.line.words)}. " if first.line else ""
     return Answer(
         first.found,
         head,
-        f"{said}{PROSE}",
+        f"{law_words}{PROSE}",
         tables=[*map(table, every)],
         figures=[figure(first, first.line, head)] if first.line else [],
     )
@@ -180,23 +180,23 @@ def headline(first: Crawls, every: Sequence[Crawls]) -> Headline | None:
     windows, line, what, several = first.found, first.line, first.what, all_of(first.trials)
     if not {FREE, FREE + ONE} <= windows.values.keys() or line is None:
         return None
-    many, one = windows.spread(FREE, VOLUNTARY), windows.spread(FREE + ONE, VOLUNTARY)
-    assert many is not None
-    assert one is not None
-    blocks = min(many.count, one.count)
+    on_all, on_one = windows.spread(FREE, VOLUNTARY), windows.spread(FREE + ONE, VOLUNTARY)
+    assert on_all is not None
+    assert on_one is not None
+    blocks = min(on_all.count, on_one.count)
 
     def say(values: Sequence[float]) -> str:
-        on_all, on_one = map(times, values)
+        all_words, one_words = map(times, values)
         return (
-            f"{REFERENCE_SLOTS} threads hand the lock over {on_all} times per {what} page on "
-            f"{several}, {on_one} on one"
+            f"{REFERENCE_SLOTS} threads hand the lock over {all_words} times per {what} page on "
+            f"{several}, {one_words} on one"
         )
 
-    ranges = " and ".join(f"{times(s.low)} to {times(s.high)}" for s in (many, one))
+    ranges = " and ".join(f"{times(s.low)} to {times(s.high)}" for s in (on_all, on_one))
     behind = "no interval" if few(blocks) else f"{ranges}: lowest and highest of {blocks} blocks"
     switch = Spread(line.switch_us, line.switch_us, line.switch_us, blocks)
     return Headline(
-        say([many.median, one.median]) + few(blocks).removesuffix(" each"),
+        say([on_all.median, on_one.median]) + few(blocks).removesuffix(" each"),
         f"{behind}; {line.switch_us:.0f} µs for each here",
         numbers=[
             *(

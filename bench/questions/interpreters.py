@@ -60,12 +60,12 @@ class Releases:
         paired with the same release that has the lock, and one with its JIT on (j) with
         itself with it off, or with nothing where that was not measured.
         """
-        found: list[tuple[str, str]] = []
+        steps: list[tuple[str, str]] = []
         for names in self.kinds.values():
             plain = [name for name in names if name[-1].isdigit()]
-            found += pairwise(plain)
-            found += [(name[:-1], name) for name in names if name[:-1] in plain]
-        return found
+            steps += pairwise(plain)
+            steps += [(name[:-1], name) for name in names if name[:-1] in plain]
+        return steps
 
     def pairs(self, metric: stats.Metric) -> list[stats.Pair]:
         """Each label with the same backend one step before, at every point."""
@@ -131,20 +131,20 @@ def measured(analysis: Analysis) -> Measured:
 def answer(analysis: Analysis) -> Answer | None:
     if not analysis.campaign.interpreters:
         return None
-    releases, found = Releases(analysis.records), measured(analysis)
+    releases, values = Releases(analysis.records), measured(analysis)
     previous = compared(analysis, releases)
     head = headline(previous)
     differing = wording.differing_builds(analysis.campaign.interpreters)
     return Answer(
-        found,
+        values,
         head,
         "Each backend is compared with itself on an earlier interpreter of the same kind of "
         "build. To measure it: `python -m bench study interpreters`.",
-        tables=[table(found, releases, previous)],
-        figures=[figure(analysis, found, releases, previous, head)] if found.values else [],
+        tables=[table(values, releases, previous)],
+        figures=[figure(analysis, values, releases, previous, head)] if values.values else [],
         details={
-            f"{NAME}-{number}": said
-            for number, said in enumerate([*_steps(releases, previous), *releases.lines], 1)
+            f"{NAME}-{number}": text
+            for number, text in enumerate([*_steps(releases, previous), *releases.lines], 1)
         },
         warnings=[differing] if differing else [],
     )
@@ -156,7 +156,7 @@ def headline(previous: ComparedReleases) -> Headline | None:
     ]
     if not shown:
         return None
-    key, most = max(shown, key=lambda one: abs(math.log(one[1].ratio.value or 1.0)))
+    key, most = max(shown, key=lambda pair: abs(math.log(pair[1].ratio.value or 1.0)))
     value = most.ratio.value or 1.0
     now, before = Label.parse(most.label), Label.parse(most.base)
     than = "as" if value >= wording.TIMES_FROM else "than"
@@ -173,11 +173,11 @@ def _steps(releases: Releases, previous: ComparedReleases) -> list[str]:
     sentences = []
     for key, by_label in previous.items():
         for before, now in releases.steps:
-            said = differences(
+            text = differences(
                 (c for c in by_label.values() if Label.parse(c.label).interpreter == now), "less"
             )
             what = capital(MEASURES[key].title)
-            sentences += [f"**{what}, {before} → {now}**: {said}."] if said else []
+            sentences += [f"**{what}, {before} → {now}**: {text}."] if text else []
     return sentences
 
 
@@ -189,8 +189,8 @@ def table(measured: Measured, releases: Releases, previous: ComparedReleases) ->
         for key in METRICS:
             spread = measured.spread(label, key)
             row.append(cells.figure(spread.median) if spread else MISSING)
-            one = previous[key].get(label)
-            row.append(cells.ratio(one.ratio if one else None))
+            step = previous[key].get(label)
+            row.append(cells.ratio(step.ratio if step else None))
         rows.append(row)
     return Table(
         "Across interpreters",

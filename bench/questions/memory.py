@@ -374,7 +374,7 @@ def _up_to_10_000(
 ) -> Figure | None:
     """What so many connections add, and where it is not measured ten thousand times one of them."""
     in_all, _ = ranked(fits)
-    each = stats.kib_each(*(MEMORY_PARTS if in_all else (USER,)))
+    kib_of = stats.kib_each(*(MEMORY_PARTS if in_all else (USER,)))
     sizes = analysis.by_size("c10k", "connections")
     lines: dict[str, Line] = {}
     ends: dict[str, Line] = {}
@@ -383,7 +383,9 @@ def _up_to_10_000(
             LinePoint(n, spread)
             for n, trials in sizes.get(fit.label, {}).items()
             if n <= MANY
-            if (spread := stats.spread(in_mib(k, n) for t in trials if (k := each(t)) is not None))
+            if (
+                spread := stats.spread(in_mib(k, n) for t in trials if (k := kib_of(t)) is not None)
+            )
             # What one trial could not tell from nothing has no place on a logarithmic axis.
             if spread.low > 0
         ]

@@ -42,8 +42,8 @@ class Beside(Columns):
         trials = self.trials(analysis)
         late = sum(trial.late_starts or 0 for trial in trials)
         offered = sum(trial.pages or 0 for trial in trials)
-        said = f"The load sent {late} of {offered} requests more than 1 ms late."
-        return [said] if late > LATE * offered else []
+        text = f"The load sent {late} of {offered} requests more than 1 ms late."
+        return [text] if late > LATE * offered else []
 
 
 COLUMNS: Final = Beside(

@@ -90,21 +90,20 @@ def answer(analysis: Analysis) -> Answer | None:
     data = analysis.by_size(WORKLOAD, "rate")
     if not data:
         return None
-    found = measured(data)
+    times = measured(data)
     models = [label for label in data if label in MODELS]
     rate = telling(data, models)
     shared = shared_rate(data, shown(analysis, data))
-    tail = in_the_tail(found, shared) if shared else None
+    tail = in_the_tail(times, shared) if shared else None
     late = behind(data, models, rate) if rate else None
-    said = [f"{late.text} ({late.behind})"] if late and tail else []
     return Answer(
-        found,
+        times,
         tail or late,
-        PROSE.format(further="".join(f" {each}." for each in said)),
-        tables=[table(data, found)],
+        PROSE.format(further=f" {late.text} ({late.behind})." if late and tail else ""),
+        tables=[table(data, times)],
         figures=[
             figure
-            for figure in (spectrum(analysis, data, found), over_capacity(analysis, data, found))
+            for figure in (spectrum(analysis, data, times), over_capacity(analysis, data, times))
             if figure
         ],
         compared=tail.pairs if tail else (),
@@ -222,7 +221,9 @@ def spectrum(analysis: Analysis, data: ByRate, measured: Measured) -> Figure | N
         places = sorted({*np.linspace(nines(50), last, STEPS).tolist(), nines(99)})
         read = [[block.at_ms(100 * (1 - 10**-x)) for x in places] for block in times]
         label = own[0].label
-        hairs[label] = [[_at(x, [ms]) for x, ms in zip(places, one, strict=True)] for one in read]
+        hairs[label] = [
+            [_at(x, [ms]) for x, ms in zip(places, block, strict=True)] for block in read
+        ]
         lines[label] = [
             _at(x, some) for x, some in zip(places, zip(*read, strict=True), strict=True)
         ]
@@ -257,9 +258,9 @@ def spectrum(analysis: Analysis, data: ByRate, measured: Measured) -> Figure | N
 
 
 def _at(x: float, values: Sequence[float]) -> LinePoint:
-    found = stats.spread(values)
-    assert found is not None
-    return LinePoint(float(x), found)
+    spread = stats.spread(values)
+    assert spread is not None
+    return LinePoint(float(x), spread)
 
 
 def nines(percentile: float) -> float:

@@ -102,8 +102,8 @@ def of_point(analysis: Analysis, metric: stats.Metric, point: str | None) -> lis
         for trial in stats.trials_of(analysis.records)
         if Label.parse(trial.backend).name == FREE and len(processors(trial, "client")) != 1
     }
-    found = (c for c in analysis.compare(metric) if c.point == point)
-    compared = (c for c in found if c.label in MODELS and c.ratio.low is not None)
+    here = (c for c in analysis.compare(metric) if c.point == point)
+    compared = (c for c in here if c.label in MODELS and c.ratio.low is not None)
     return [c for c in compared if not several & {c.label, c.base}]
 
 
@@ -151,9 +151,9 @@ def over_campaigns(analysis: Analysis, asked: Contrast) -> list[stats.Number]:
             ratios.append(Comparison("", point, metric, ASYNCIO, label, ratio, False))
     return [
         *(
-            stats.Number(f"{metric.name}/{point}/{label}", f"{label}: {asked.what}", unit, found)
+            stats.Number(f"{metric.name}/{point}/{label}", f"{label}: {asked.what}", unit, spread)
             for (_, label), blocks in values.items()
-            if (found := stats.spread(blocks.values()))
+            if (spread := stats.spread(blocks.values()))
         ),
         *(number for c in ratios for number in of_ratio(c, asked.what)),
     ]
@@ -231,14 +231,14 @@ def answer(analysis: Analysis) -> Answer | None:
     """Processor time of a fetched page; of a crawled one, and its rate, in further findings."""
     findings = {asked.name: text for asked in CONTRASTS if (text := contrasted(analysis, asked))}
     parts = measured(analysis)
-    (head, said), *_ = [*findings.values(), (None, "")]
+    (head, verdicts), *_ = [*findings.values(), (None, "")]
     figures = [figure for figure in (breakdown(analysis, parts), cpu(analysis)) if figure]
     if not findings and not figures:
         return None
     return Answer(
         parts,
         head,
-        f"{said} {COMMAND}".strip(),
+        f"{verdicts} {COMMAND}".strip(),
         tables=[table(analysis, parts)] if parts.values else [],
         figures=figures,
         details=dict([*findings.items()][1:]),
@@ -323,7 +323,9 @@ def cpu(analysis: Analysis) -> Figure | None:
     totals: dict[str, stats.Spread] = {}
     samples: dict[str, list[list[float]]] = {}
     for label, own in trials.items():
-        parts = [found for trial in own if (found := stats.cpu_ms_per_1000(trial))]
+        parts = [
+            user_and_system for trial in own if (user_and_system := stats.cpu_ms_per_1000(trial))
+        ]
         if total := stats.spread(map(sum, parts)):
             user = stats.middle(part for part, _ in parts) or 0.0
             ends = (total.low, total.high) if total.count > 1 else None

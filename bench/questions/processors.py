@@ -110,10 +110,10 @@ def rows(analysis: Analysis) -> list[ProcessorsRow]:
     ]
 
 
-def measured(found: Sequence[ProcessorsRow]) -> Measured:
+def measured(places: Sequence[ProcessorsRow]) -> Measured:
     measures: dict[str, Measure] = {}
     values: dict[str, dict[str, Blocks]] = defaultdict(dict)
-    for row in found:
+    for row in places:
         where = f"server {row.how}" + (f", on {row.on}" if row.client else "")
         key = f"{row.point}-{len(row.client)}"
         measures[key] = Measure(where, f"a crawl, {where}", PAGES)
@@ -122,20 +122,23 @@ def measured(found: Sequence[ProcessorsRow]) -> Measured:
 
 
 def answer(analysis: Analysis) -> Answer | None:
-    found = analysis.once(rows)
-    if not found:
+    places = analysis.once(rows)
+    if not places:
         return None
-    machine, spread = analysis.campaign.environment.cpu_count, [row for row in found if row.spreads]
+    machine, spread = (
+        analysis.campaign.environment.cpu_count,
+        [row for row in places if row.spreads],
+    )
     head = headline(machine, spread)
     return Answer(
-        measured(found),
+        measured(places),
         head,
         f"{FEW} {COMMAND}" if machine == 2 else COMMAND,
         tables=[
             tabled(
                 "On all processors, against the models on one",
                 COLUMNS,
-                found,
+                places,
                 about=ABOUT,
                 grouped=True,
             )

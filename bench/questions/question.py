@@ -92,7 +92,7 @@ class Answer:
         """The headline in bold with its intervals, then the prose."""
         return paragraph(self.headline, self.prose) if self.headline else None
 
-    def said(self, question: str) -> dict[str, tuple[Headline | None, str]]:
+    def findings(self, question: str) -> dict[str, tuple[Headline | None, str]]:
         """All of its headlines with their prose; the first has the name of the question."""
         first = {question: (self.headline, self.prose)} if self.headline else {}
         details = {n: (None, it) if isinstance(it, str) else it for n, it in self.details.items()}
@@ -261,8 +261,8 @@ def upright(compared: Comparison) -> Comparison:
 
 def strongest_of(compared: Iterable[Comparison]) -> Comparison | None:
     """The two that differ most: those that are shown to first. Their correction is for all."""
-    found = [upright(c) for c in compared if c.ratio.blocks]
-    return max(found, key=lambda c: (c.ratio.shown, c.medians[0] - c.medians[1]), default=None)
+    tested = [upright(c) for c in compared if c.ratio.blocks]
+    return max(tested, key=lambda c: (c.ratio.shown, c.medians[0] - c.medians[1]), default=None)
 
 
 def every_two(point: str) -> list[Pair]:
@@ -302,13 +302,13 @@ def stated(
     ``drawn`` has what the picture shows. A base that it does not show, because it was measured
     beside a server that slept, is in no title.
     """
-    found = (
+    drawn_pairs = (
         c
         for c in compared
         if {c.label, c.base} <= drawn.keys() & {*MODELS}
         and np.allclose(c.medians, (drawn[c.label], drawn[c.base]), rtol=0.005, atol=0)
     )
-    best = strongest(found)
+    best = strongest(drawn_pairs)
     return Headline(say(best), basis(best), [best]) if best else None
 
 

@@ -50,10 +50,10 @@ class InTwoStates(Columns):
                 continue
             for label in (name, variant, BASE):
                 if (point, label) in costs and label not in values:
-                    each = faults.get((point, label), {})
+                    blocks = faults.get((point, label), {})
                     values[label] = {
                         COST: costs[point, label],
-                        FAULTS: {block: found.per_page for block, found in each.items()},
+                        FAULTS: {block: of_block.per_page for block, of_block in blocks.items()},
                     }
         return Measured(self.columns, values)
 

@@ -59,7 +59,7 @@ def between(values: list[float]) -> str:
     return " to ".join(dict.fromkeys(significant(end, 2) for end in (min(values), max(values))))
 
 
-def said(measured: Measured, compared: Comparison) -> str:
+def cost_words(measured: Measured, compared: Comparison) -> str:
     """``7.4 µs (15 %)``, and what is not shown."""
     verdict = "" if compared.ratio.shown else f", {compared.ratio.verdict}"
     cost = measured.median(compared.base, ADDED)
@@ -75,8 +75,8 @@ class Priced(Columns):
         for backend, price in analysis.once(prices).items():
             plain, timed = costs[price.point, backend], costs[price.point, backend + SUFFIX]
             values[backend] = {WITHOUT: plain, WITH: timed, ADDED: within(timed, plain, sub)}
-        found = Measured(self.columns, values)
-        return found.only(found.with_(ADDED, values))
+        measured = Measured(self.columns, values)
+        return measured.only(measured.with_(ADDED, values))
 
     def headline(self, analysis: Analysis, measured: Measured) -> Headline:
         priced = analysis.once(prices)
@@ -96,9 +96,11 @@ class Priced(Columns):
 
     def facts(self, analysis: Analysis, measured: Measured) -> Mapping[str, str]:
         priced = analysis.once(prices)
-        each = [f"`{WAYS[b]}` with `{b}` {said(measured, priced[b])}" for b in measured.values]
+        costs = [
+            f"`{WAYS[b]}` with `{b}` {cost_words(measured, priced[b])}" for b in measured.values
+        ]
         return {
-            "each": ", ".join(each),
+            "each": ", ".join(costs),
             "ways": "; ".join(f"{backend}: {WAYS[backend]}" for backend in measured.values),
             "backends": ",".join(f"{b},{b}{SUFFIX}" for b in WAYS),
         }

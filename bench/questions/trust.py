@@ -117,7 +117,7 @@ def _short(analysis: Analysis) -> Iterator[str]:
 
 def _equal_work(analysis: Analysis) -> Iterator[str]:
     if analysis.equal_work.unequal:
-        yield said_of_equal_work(analysis.equal_work)
+        yield equal_work_sentence(analysis.equal_work)
 
 
 def _limits(analysis: Analysis) -> Iterator[str]:
@@ -145,14 +145,14 @@ def _ending(analysis: Analysis) -> Iterator[str]:
 def method_lines(analysis: Analysis) -> list[str]:
     floors = {"": analysis.floor(), "By CPU per page: ": analysis.floor(CPU_PER_1000)}
     lines = [
-        f"{by}{said_of_floor(floor)}"
+        f"{by}{floor_sentence(floor)}"
         for by, floor in floors.items()
         if floor.log is not None or not by
     ]
     if head := headline(analysis):
         lines.append(f"{head.text} ({head.behind}).")
     if analysis.equal_work.points and not analysis.equal_work.unequal:  # else it is a warning
-        lines.append(said_of_equal_work(analysis.equal_work))
+        lines.append(equal_work_sentence(analysis.equal_work))
     for (_, label), cost in analysis.instrument_cost.items():
         if cost.value is not None:
             lines.append(f"Keeping and counting times costs {label} {_instrument_words(cost)}.")
@@ -169,28 +169,28 @@ def _instrument_words(cost: stats.Ratio) -> str:
 # --- in words ----------------------------------------------------------------------------
 
 
-def said_of_floor(floor: NoiseFloor) -> str:
+def floor_sentence(floor: NoiseFloor) -> str:
     """The noise floor in a sentence, and which pairs differ from themselves by more."""
     if floor.log is None:
         return "No A/A pair was measured, so the noise floor of this campaign is unknown."
-    said = f"Noise floor {floor_words(floor.log)}, from {plural(floor.pairs, 'A/A comparison')}."
+    text = f"Noise floor {floor_words(floor.log)}, from {plural(floor.pairs, 'A/A comparison')}."
     larger = {place: log for place, log in floor.own.items() if log > floor.log}
     if not larger:
-        return said
+        return text
     pairs = [
         f"{backend} at {point} ({floor_words(log)})" for (point, backend), log in larger.items()
     ]
-    return f"{said} Larger where these differed from themselves by more: {listing(pairs)}."
+    return f"{text} Larger where these differed from themselves by more: {listing(pairs)}."
 
 
-def said_of_equal_work(found: EqualWork) -> str:
+def equal_work_sentence(work: EqualWork) -> str:
     """Whether all backends did the same to the server."""
-    points = len(found.points)
-    if not found.unequal:
+    points = len(work.points)
+    if not work.unequal:
         everywhere = "all " * (points > 1) + plural(points, "point")
         return (
             "Equal work, by the server's ledger: all backends opened as many connections and "
             f"requested each page once, at {everywhere}."
         )
-    said = "; ".join(f"{label} at {point} {why}" for (point, label), why in found.unequal.items())
-    return f"Not equal work, by the server's ledger, and no verdict: {said}."
+    faults = "; ".join(f"{label} at {point} {why}" for (point, label), why in work.unequal.items())
+    return f"Not equal work, by the server's ledger, and no verdict: {faults}."

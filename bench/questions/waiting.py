@@ -42,7 +42,7 @@ LITTLE: Final = "slots ÷ delay"
 def answer(analysis: Analysis) -> Answer | None:
     """The largest difference that is shown behind the delay; none where none is measured."""
     sizes = {workload: analysis.by_size(workload, "slots") for workload in FIGURES}
-    lines = {workload: _lines(found) for workload, found in sizes.items()}
+    lines = {workload: _lines(here) for workload, here in sizes.items()}
     if not any(lines.values()):
         return None
     behind = [
@@ -52,7 +52,7 @@ def answer(analysis: Analysis) -> Answer | None:
         _measured(sizes[BEHIND]),
         _headline(analysis, behind) if behind else None,
         PROSE.format(delay=_delay(behind[0])) if behind else "",
-        figures=[_figure(analysis, workload, found) for workload, found in lines.items() if found],
+        figures=[_figure(analysis, workload, here) for workload, here in lines.items() if here],
         compared=analysis.compare(PAGES_PER_S),  # what the figures' headlines rest on
     )
 
@@ -144,5 +144,5 @@ def _rates(compared: Comparison, verb: str, where: str) -> str:
     """Both values, the larger first."""
     more = upright(compared)
     label, base = map(count, more.medians)
-    said = says(more.label, verb)
-    return f"At {where} {said} {label} pages/s and {prose(more.base)} {base} pages/s"
+    subject = says(more.label, verb)
+    return f"At {where} {subject} {label} pages/s and {prose(more.base)} {base} pages/s"

@@ -128,7 +128,7 @@ def numbers(analysis: Analysis) -> dict[str, Number]:
     return {
         f"{question.NAME}/{number.key}": number
         for question, answer in answers(analysis)
-        for headline, _ in answer.said(question.NAME).values()
+        for headline, _ in answer.findings(question.NAME).values()
         for number in (headline.numbers if headline else ())
     }
 

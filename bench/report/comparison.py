@@ -108,7 +108,7 @@ def compare(first: Analysis, second: Analysis, *, force: bool = False) -> Machin
             if asked_a.get(point) != asked_b.get(point):
                 continue
             for label in stats.labels_of(a):
-                in_a, in_b = (list(found.get((point, label), {}).values()) for found in blocks_of)
+                in_a, in_b = (list(blocks.get((point, label), {}).values()) for blocks in blocks_of)
                 if not in_a or not in_b:
                     continue
                 floor = max(floor.at(point, label) or 0.0 for floor in floors)

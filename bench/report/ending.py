@@ -66,10 +66,10 @@ def show(analysis: Analysis, folder: Path, console: Console) -> None:
     lines = [Text(line, "bold") for line in wrapped(head(analysis), width)]
     if glance := asked(analysis, "glance"):
         lines += [Text(line) for line in grid(glance.tables[0], width)]
-    for word, said in three(named):
-        lines += [Text(line) for line in wrapped(f"{word}: {said}", width)]
-    for said in versus(named):
-        lines += [Text(line) for line in wrapped(said, width)]
+    for word, text in three(named):
+        lines += [Text(line) for line in wrapped(f"{word}: {text}", width)]
+    for text in versus(named):
+        lines += [Text(line) for line in wrapped(text, width)]
     last = [
         f"page:   {shown(folder / files.PAGE)}",
         f"tables: {shown(folder / files.SUMMARY)}",
@@ -130,9 +130,9 @@ def grid(table: Table, width: int) -> list[str]:
 
 def remarks(analysis: Analysis, width: int, used: int) -> list[str]:
     """What to know before you quote a number: a line each, as many as there is room for."""
-    said = [f"! {text}" for text in summary.warnings(analysis)]
+    lines = [f"! {text}" for text in summary.warnings(analysis)]
     room = min(max(LINES - used, 1), MOST_REMARKS)
-    if len(said) > room:
-        more = len(said) - room + 1
-        said = [*said[: room - 1], f"! {plural(more, 'further remark')} in the tables"]
-    return [textwrap.shorten(text, width, placeholder=" …") for text in said]
+    if len(lines) > room:
+        more = len(lines) - room + 1
+        lines = [*lines[: room - 1], f"! {plural(more, 'further remark')} in the tables"]
+    return [textwrap.shorten(text, width, placeholder=" …") for text in lines]

@@ -25,7 +25,7 @@ def named(analysis: Analysis) -> dict[str, str]:
     """
     paragraphs = {}
     for question, answer in answers(analysis):
-        for name, (head, prose) in answer.said(question.NAME).items():
+        for name, (head, prose) in answer.findings(question.NAME).items():
             if head:
                 head = campaigns.beside(head, question.NAME, analysis.campaign.environment)
             paragraphs[name] = paragraph(head, prose)

@@ -91,10 +91,10 @@ def page(
     return templates.get_template("page.html").render(
         campaign=campaign,
         answers=[
-            (word, markup.read_line(reader, UNIT.sub("\\1\N{NO-BREAK SPACE}", said)))
-            for word, said in ending.three(named)
+            (word, markup.read_line(reader, UNIT.sub("\\1\N{NO-BREAK SPACE}", text)))
+            for word, text in ending.three(named)
         ],
-        versus=[markup.read_line(reader, said) for said in ending.versus(named)],
+        versus=[markup.read_line(reader, text) for text in ending.versus(named)],
         further=[markup.read_line(reader, finding) for finding in named.values()],
         footer=footer(analysis),
         tables=page_tables(analysis),

@@ -21,27 +21,27 @@ SCALES: Final[dict[str, Callable[[float], str]]] = {
 
 def alt(title: str, data: FigureData) -> str:
     """``Bar chart: title. axis: threads 3 µs; callbacks 1 µs. Variants: …``."""
-    panels = [(of, said) for of, said in _panels(data) if said]
+    panels = [(of, words) for of, words in _panels(data) if words]
     kind = "Line chart"
     if isinstance(data, Bars):
         kind = "Stacked bar chart" if data.parts else "Bar chart"
-    return ". ".join([f"{kind}: {title}", *(_grouped(*each) for each in panels)]) + "."
+    return ". ".join([f"{kind}: {title}", *(_grouped(*panel) for panel in panels)]) + "."
 
 
 def labels_of(data: FigureData) -> set[str]:
     """Every label that is drawn with a value."""
-    return {label for _, said in _panels(data) for label, words in said.items() if words}
+    return {label for _, words in _panels(data) for label, text in words.items() if text}
 
 
-def _grouped(of: str, said: Mapping[str, str]) -> str:
+def _grouped(of: str, words: Mapping[str, str]) -> str:
     """Models first, whole HTTP stacks apart."""
     groups = {
-        of: [label for label in said if label in MODELS],
-        "Variants": [x for x in said if x not in MODELS and not is_stack(x)],
-        "HTTP stacks": [label for label in said if is_stack(label)],
+        of: [label for label in words if label in MODELS],
+        "Variants": [x for x in words if x not in MODELS and not is_stack(x)],
+        "HTTP stacks": [label for label in words if is_stack(label)],
     }
     parts = [
-        (head, "; ".join(f"{label} {said[label]}" for label in labels[:MOST]))
+        (head, "; ".join(f"{label} {words[label]}" for label in labels[:MOST]))
         for head, labels in groups.items()
         if labels or head == of
     ]
@@ -67,12 +67,12 @@ def _panels(data: FigureData) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def _bars(row: Sequence[Bar], unit: Unit) -> str:
-    said = [
+    values = [
         _stack(bar, unit) if isinstance(bar, Stack) else unit.words(bar.median)
         for bar in row
         if bar
     ]
-    return (", then " if any(isinstance(bar, Stack) for bar in row) else ", ").join(said)
+    return (", then " if any(isinstance(bar, Stack) for bar in row) else ", ").join(values)
 
 
 def _stack(stack: Stack, unit: Unit) -> str:
@@ -89,11 +89,11 @@ def _line(plot: Plot, label: str, line: Line) -> str:
     if label in plot.marks:
         line = [plot.marks[label]]
     points = line if len(line) <= MOST else line[-1:]
-    said = [f"{_on(plot.y, p.y.median)} at {_on(plot.x, p.x)}" for p in points]
+    values = [f"{_on(plot.y, p.y.median)} at {_on(plot.x, p.x)}" for p in points]
     if label in plot.dashed:
         end = plot.dashed[label][-1]
-        said.append(f"{_on(plot.y, end.y.median)} at {_on(plot.x, end.x)} if it goes on")
-    return ", ".join(said)
+        values.append(f"{_on(plot.y, end.y.median)} at {_on(plot.x, end.x)} if it goes on")
+    return ", ".join(values)
 
 
 def _on(axis: Axis, value: float) -> str:

@@ -54,9 +54,11 @@ def by_label(
     return {label: row for label, row in rows.items() if row}
 
 
-def within(one: Blocks, other: Blocks, how: Callable[[float, float], float]) -> Blocks:
+def within(first: Blocks, second: Blocks, how: Callable[[float, float], float]) -> Blocks:
     """Two values compared block by block, in the blocks that have both."""
-    return {block: how(one[block], other[block]) for block in sorted(one.keys() & other.keys())}
+    return {
+        block: how(first[block], second[block]) for block in sorted(first.keys() & second.keys())
+    }
 
 
 US: Final = Unit("µs", lambda us: duration(us / 1000, 3), lambda us: duration_tick(us / 1000))
@@ -89,14 +91,14 @@ class Measured:
         return stats.spread(self.values.get(label, {}).get(key, {}).values())
 
     def row(self, label: str) -> dict[str, Spread]:
-        return {key: found for key in self.measures if (found := self.spread(label, key))}
+        return {key: spread for key in self.measures if (spread := self.spread(label, key))}
 
     def median(self, label: str, key: str) -> float:
         """The middle of the blocks; raises KeyError where it was not measured."""
-        found = self.spread(label, key)
-        if found is None:
+        spread = self.spread(label, key)
+        if spread is None:
             raise KeyError(f"{key} of {label}")
-        return found.median
+        return spread.median
 
     def with_(self, key: str, among: Iterable[str]) -> list[str]:
         """The labels among these that have a measure, the highest median first."""
@@ -116,13 +118,13 @@ class Measured:
         """Each base and label whose server did the same for both, corrected together."""
         measure = self.measures[key]
         metric = Metric(key, measure.what, measure.unit.symbol, "more", "less")
-        found = []
+        comparisons = []
         for base, label in pairs:
             if (base in self.asleep) == (label in self.asleep):
                 sides = self.values[base][key], self.values[label][key]
                 judged = stats.ratio(*sides, metric=metric)
-                found.append(Comparison("", key, metric, base, label, judged, False, sides))
-        return stats.corrected(found)
+                comparisons.append(Comparison("", key, metric, base, label, judged, False, sides))
+        return stats.corrected(comparisons)
 
     def only(self, labels: Iterable[str]) -> Measured:
         """The same of some labels, in their order."""
@@ -134,7 +136,7 @@ class Measured:
         A cell says that it is of one trial only where not all of them are.
         """
         alone = set(self.blocks()) == {1}
-        heads = [f"{one.title}, {one.unit.symbol}" for one in self.measures.values()]
+        heads = [f"{measure.title}, {measure.unit.symbol}" for measure in self.measures.values()]
         rows = [
             [label, *(_cell(self.spread(label, key), alone=alone) for key in self.measures)]
             for label in self.values

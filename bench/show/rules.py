@@ -56,16 +56,16 @@ def contradiction(title: str, data: FigureData, about: str = "") -> str | None:
         return f"not drawn: {', '.join(sorted(absent))}"
     groups = [[*values] for values in _groups(data)]
     values = [value for group in groups for value in group]
-    said = SETTING.sub("", title)
-    for match in VALUE.finditer(said):
+    text = SETTING.sub("", title)
+    for match in VALUE.finditer(text):
         half = _canonical(match) - _canonical(match, 0.5)  # of its last digit
         plain = float(match[1].replace(",", ""))  # where the axis alone has the unit
         if not any(_close(_canonical(match), v, half) or _close(plain, v) for v in values):
             return f"no value of {match[0]}"
-    ratios = [float(match[1]) for match in TIMES.finditer(said)]
+    ratios = [float(match[1]) for match in TIMES.finditer(text)]
     ratios += [
         1 + float(match[1]) / 100 * (1 if match[2] == "more" else -1)
-        for match in CHANGE.finditer(said)
+        for match in CHANGE.finditer(text)
     ]
     for ratio in ratios:
         pairs = (a / b for group in groups for a, b in permutations(group, 2) if b)

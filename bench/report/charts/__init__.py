@@ -75,8 +75,8 @@ class Sheet:
             slide = laid_out(figure, look, self.footer)
             for kind, path in files.items():
                 slide.save(path, kind)
-        said = (figure.subtitle, *figure.notes)
-        return Chart(figure.name, figure.heading, words, files, said, self._narrow(figure))
+        around = (figure.subtitle, *figure.notes)
+        return Chart(figure.name, figure.heading, words, files, around, self._narrow(figure))
 
     def _narrow(self, figure: Figure) -> list[Path]:
         if self.narrow is None:
@@ -103,8 +103,8 @@ def render_all(
     """
     filesystem.make_folder(outdir)
     sheet = Sheet(outdir, analysis.backends, footer(analysis), formats, narrow=narrow)
-    told = story(analysis).items()
-    return [sheet.draw(figure) for name, figure in told if only is None or name in only]
+    figures = story(analysis).items()
+    return [sheet.draw(figure) for name, figure in figures if only is None or name in only]
 
 
 def story(analysis: Analysis) -> dict[str, Figure]:

@@ -96,9 +96,9 @@ class Look:
             raise ValueError(f"{light} is {self.dark[light]} in the dark, and {dark}")
         return light
 
-    def mix(self, one: str, other: str, share: float) -> str:
+    def mix(self, colour: str, other: str, share: float) -> str:
         """``one`` with ``share`` of ``other`` in it."""
-        return self.pair(mix(one, other, share), mix(self.dark[one], self.dark[other], share))
+        return self.pair(mix(colour, other, share), mix(self.dark[colour], self.dark[other], share))
 
     def readable(self, colour: str) -> str:
         """The colour as it can be read on the ground of either theme."""

@@ -357,7 +357,7 @@ def test_work_is_not_equal_when_one_backend_opens_more_connections() -> None:
     more = synthetic.gathered(where(lines, lambda t: t.label == "threads", **opened))
     found = stats.equal_work(more)
     assert {label for _, label in found.unequal} == {"threads"}
-    assert "threads at throughput-100 opened 999 connections" in trust.said_of_equal_work(found)
+    assert "threads at throughput-100 opened 999 connections" in trust.equal_work_sentence(found)
     there = [c for c in synthetic.compared(more) if c.point == "throughput-100"]
     assert {c.ratio.verdict for c in there if "threads" in (c.base, c.label)} == {stats.OTHER_WORK}
 
@@ -381,7 +381,7 @@ def test_a_wild_pair_counts_for_itself_and_a_third_of_them_not_for_others(
 
 
 def test_the_floor_names_the_pairs_that_differ_from_themselves_by_more() -> None:
-    said = trust.said_of_floor(stats.noise.floor_from(pairs_of(0.01, 0.01, 0.01, 0.04)))
+    said = trust.floor_sentence(stats.noise.floor_from(pairs_of(0.01, 0.01, 0.01, 0.04)))
     assert said == (
         "Noise floor ±2.0 %, from 4 A/A comparisons. Larger where these differed from themselves "
         "by more: callbacks at point-3 (±4.1 %)."
@@ -482,7 +482,7 @@ def test_pairs_of_a_client_with_several_processors_are_in_no_floor_but_their_own
     (point, label), log = next(iter(floor.own.items()))
     assert floor.at(point, "generators", label) == log
     assert floor.at(point, "generators", "async_await") is None
-    assert trust.said_of_floor(floor).startswith("No A/A pair was measured")
+    assert trust.floor_sentence(floor).startswith("No A/A pair was measured")
 
 
 def test_share_of_ceiling_uses_the_nearest_measurement() -> None:

@@ -114,7 +114,7 @@ def test_its_headline_is_short_and_has_an_interval_or_says_how_few(question: Que
 def test_report_and_findings_have_it(question: Question) -> None:
     analysis = campaign_of(question.NAME, 5)
     answer = {one.NAME: found for one, found in answers(analysis)}[question.NAME]
-    found = answer.said(question.NAME)
+    found = answer.findings(question.NAME)
     assert found or question.NAME in CLAIM_NOTHING
     assert set(found) <= set(findings.named(analysis))
     assert all(table.caption in summary.to_markdown(analysis) for table in answer.tables)
@@ -140,7 +140,7 @@ def marks(figure: Figure) -> Iterator[str]:
 
 def told(question: Question, answer: Answer) -> str:
     """Everything that an answer says: findings, tables, pictures in words, remarks."""
-    found = answer.said(question.NAME)
+    found = answer.findings(question.NAME)
     parts = [f"## {name}\n\n{paragraph(*finding)}" for name, finding in found.items()]
     parts += ["\n".join(section(table)).rstrip() for table in answer.tables]
     for figure in answer.figures:
