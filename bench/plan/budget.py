@@ -163,7 +163,10 @@ TURNS = 1.15
 """Turns take longer than the work in them: they fill up, stop and resume."""
 
 SERVER_S = 0.35
-"""Start and warm-up of the server that the whole trials of a block share."""
+"""Start and warm-up of a server for whole trials."""
+
+SHARED_SERVER_SLOTS = 1000
+"""The whole trials of a point in one block share a server, up to this many slots."""
 
 CEILING_S = 1.3
 """Measuring the server's ceiling, once in each block of the campaign."""
@@ -187,7 +190,10 @@ def plan_s(entries: Sequence[PlannedPoint], slowness: float = 1.0) -> float:
     for entry in entries:
         point = entry.point
         total += sum(n * trial_s(point, label, slowness) for label, n in entry.labels.items())
-        total += 0.0 if point.interleaved else slowness * SERVER_S * entry.blocks
+        if not point.interleaved:  # there, each label has its own, in TOGETHER_S
+            trials = sum(entry.labels.values())
+            servers = trials if point.slots > SHARED_SERVER_SLOTS else entry.blocks
+            total += slowness * SERVER_S * servers
     return total
 
 

@@ -15,7 +15,7 @@ from bench import turnlog
 from bench.launch import OWN_PYTHON
 from bench.machine import cpu
 from bench.plan.backends import of_role
-from bench.plan.budget import trial_s
+from bench.plan.budget import SHARED_SERVER_SLOTS, trial_s
 from bench.plan.labels import Label
 from bench.plan.plan import Plan, Turn, key
 from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
@@ -31,8 +31,6 @@ from bench.text import now
 from crawlers.backend import Backend
 
 INTERRUPTED = "interrupted"
-SHARED_SERVER_SLOTS = 1000
-"""The whole trials of a point in one block share a server, up to this many slots."""
 
 
 @dataclass(slots=True)

@@ -165,6 +165,17 @@ def test_intervals_go_before_points_and_what_alone_answers_a_question_goes_last(
     assert kept.keys() == {*memory, most}
 
 
+@pytest.mark.parametrize(("connections", "servers"), [(1000, 2), (1001, 4)])
+def test_each_trial_of_many_connections_has_a_server_of_its_own(
+    connections: int, servers: int
+) -> None:
+    labels = {Label("callbacks"): 2, Label("threads"): 2}
+    point = c10k(connections, usually(MODELS, 2))
+    trials = sum(n * budget.trial_s(point, label) for label, n in labels.items())
+    beyond = budget.plan_s([PlannedPoint(point, labels)]) - trials
+    assert beyond == pytest.approx(servers * budget.SERVER_S)
+
+
 def test_a_slower_machine_takes_longer_but_waits_no_longer() -> None:
     work, wait = throughput(100, 5000, ONE), openloop(1000, 2.0, ONE)
     label = Label("callbacks")

@@ -1,0 +1,154 @@
+"""What are the context switches of threads made of? Take one cause away at a time.
+
+    python -m tools.handovers [pages]
+
+A hundred threads fetch a list from the fixture server, on all processors and pinned to one:
+
+- ``shared``: they take pages from one list, behind a lock, as every crawler's frontier has one.
+- ``own``: each has a list of its own. Gone: the frontier's lock.
+- ``many at once``: each asks for twenty pages before it reads. Gone: most waits for an answer.
+- ``processes``: a hundred processes of one thread each, with lists of their own. Gone: the
+  interpreter's lock.
+
+What is printed is the client's: microseconds of processor time and context switches for each page
+(getrusage(2)), medians of three runs. docs/notebook/method-studies.md has what it printed here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from statistics import median
+from typing import Final
+
+SLOTS: Final = 100
+RUNS: Final = 3
+TOGETHER: Final = 20
+WAYS: Final = ("shared", "own", "many at once", "processes")
+TIMEOUT_S: Final = 120
+
+
+def request(number: int) -> bytes:
+    return b"GET /p/%d HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: */*\r\n\r\n" % number
+
+
+def read(sock: socket.socket, data: bytes, count: int) -> bytes:
+    """Receive so many answers, each as long as its Content-Length says; returns what is left."""
+    for _ in range(count):
+        while (end := data.find(b"\r\n\r\n")) < 0:
+            data += sock.recv(65536)
+        stated = re.search(rb"content-length: (\d+)", data[:end].lower())
+        assert stated, data[:end]
+        length = end + 4 + int(stated[1])
+        while len(data) < length:
+            data += sock.recv(65536)
+        data = data[length:]
+    return data
+
+
+def fetch(sock: socket.socket, numbers: Iterator[int], together: int = 1) -> None:
+    data = b""
+    while batch := [number for number, _ in zip(numbers, range(together), strict=False)]:
+        sock.sendall(b"".join(map(request, batch)))
+        data = read(sock, data, len(batch))
+
+
+def taking(pages: list[int], lock: threading.Lock) -> Iterator[int]:
+    while True:
+        with lock:
+            if not pages:
+                return
+            number = pages.pop()
+        yield number
+
+
+def jobs(way: str, pages: int) -> list[Callable[[socket.socket], None]]:
+    """What each slot does with its connection."""
+    if way == "shared":
+        left, lock = list(range(pages)), threading.Lock()
+        return [lambda sock: fetch(sock, taking(left, lock))] * SLOTS
+    together = TOGETHER if way == "many at once" else 1
+    return [
+        lambda sock, slot=slot: fetch(sock, iter(range(slot, pages, SLOTS)), together)  # type: ignore[misc]
+        for slot in range(SLOTS)
+    ]
+
+
+def client(way: str, port: int, pages: int) -> None:
+    """Fetch all pages, and print what that took."""
+    socks = [socket.create_connection(("127.0.0.1", port), TIMEOUT_S) for _ in range(SLOTS)]
+    for sock in socks:
+        sock.settimeout(None)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    whose = resource.RUSAGE_CHILDREN if way == "processes" else resource.RUSAGE_SELF
+    before = resource.getrusage(whose)
+    if way == "processes":
+        for sock, job in zip(socks, jobs(way, pages), strict=True):
+            if os.fork() == 0:
+                job(sock)
+                os._exit(0)
+        for _ in socks:
+            os.wait()
+    else:
+        parts = zip(socks, jobs(way, pages), strict=True)
+        threads = [threading.Thread(target=job, args=(sock,)) for sock, job in parts]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    after = resource.getrusage(whose)
+    used_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    switched = after.ru_nvcsw - before.ru_nvcsw, after.ru_nivcsw - before.ru_nivcsw
+    print(json.dumps([1e6 * used_s / pages, *(count / pages for count in switched)]))
+
+
+def main(pages: int = 20_000) -> int:
+    """Print a line for each way and place."""
+    usable = sorted(os.sched_getaffinity(0))
+    site = ("--listen", "127.0.0.1:0", "--site", f"list:{pages}:2048")
+    command = (sys.executable, "-m", "server", *site)
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8")
+    try:
+        os.sched_setaffinity(server.pid, {usable[0]})
+        assert server.stdout is not None
+        found = (re.search(r"http://127\.0\.0\.1:(\d+)", line) for line in server.stdout)
+        port = next(match[1] for match in found if match)
+        for way in WAYS:
+            for name, processors in (("all", usable), ("one", usable[-1:])):
+                rows = [run(way, port, pages, processors) for _ in range(RUNS)]
+                us, voluntary, involuntary = map(median, zip(*rows, strict=True))
+                print(
+                    f"{way:12} on {name} {us:6.1f} µs a page, switches {voluntary:5.2f} "
+                    f"voluntary {involuntary:5.2f} involuntary"
+                )
+    finally:
+        server.terminate()
+        server.wait()
+    return 0
+
+
+def run(way: str, port: str, pages: int, processors: list[int]) -> list[float]:
+    done = subprocess.run(
+        (sys.executable, "-m", "tools.handovers", way, port, str(pages)),
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+        timeout=TIMEOUT_S,
+        check=True,
+        preexec_fn=lambda: os.sched_setaffinity(0, processors),
+    )
+    row: list[float] = json.loads(done.stdout)
+    return row
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 2:
+        client(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    else:
+        raise SystemExit(main(*map(int, sys.argv[1:])))
