@@ -122,8 +122,7 @@ def kind_behind(error: BaseException, *, handshake: bool | None = None) -> str |
 
 @contextmanager
 def handshaking() -> Iterator[None]:
-    """Around a handshake: its errors become :class:`crawlers.tls.HandshakeError`,
-    wrapped or not."""
+    """Around a handshake: its errors, wrapped or not, become a HandshakeError of crawlers.tls."""
     from crawlers import tls
 
     try:

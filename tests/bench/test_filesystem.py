@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import resource
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import pytest
 
 from bench import filesystem
 from bench.filesystem import FileError
-from bench.launch import ROOT
 from tests.programs import python
 
 WRITES_TOO_MUCH = """
@@ -98,25 +96,3 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "latin").write_bytes(b"\xe9")
     with pytest.raises(FileError, match="latin: not UTF-8 text"):
         filesystem.read_text(tmp_path / "latin")
-
-
-def test_every_text_file_and_pipe_of_the_harness_names_its_encoding() -> None:
-    """The locale's would give another report, or a traceback, on another machine."""
-    found = [
-        f"{file.relative_to(ROOT)}:{node.lineno}"
-        for file in sorted((ROOT / "bench").rglob("*.py"))
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and depends_on_the_locale(node)
-    ]
-    assert found == []
-
-
-def depends_on_the_locale(call: ast.Call) -> bool:
-    options = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
-    name = ast.unparse(call.func)
-    if "encoding" in options or name.startswith("filesystem.") or name == "read_text":  # ours
-        return False
-    if name.rpartition(".")[2] in ("read_text", "write_text") or options.get("text") == "True":
-        return True
-    mode = options.get("mode") or (ast.unparse(call.args[1]) if len(call.args) > 1 else "'r'")
-    return name in ("open", "os.fdopen") and "b" not in mode
