@@ -99,7 +99,7 @@ def start(name: str) -> Start:
     with Process(name, ["-c", CODE, "" if name == BARE else name], cores) as child:
         used, modules = child.answer()
         ready = time.monotonic() - began
-        parts = memory.Reader(child.pid).read().own
+        parts = memory.Reader([child.pid]).read().own
     return Start(
         ready_s=ready,
         cpu_s=used,
