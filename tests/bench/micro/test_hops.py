@@ -1,4 +1,4 @@
-"""A call from a loop to a thread, recounted from a made-up record; and a real one in every way."""
+"""A real call from a loop to a thread, in every way."""
 
 from __future__ import annotations
 
@@ -9,40 +9,8 @@ import pytest
 from bench.micro import hop_child, hops
 from bench.micro.hops import SUBMIT, WAYS
 from bench.study.runner import Lost, missing
-from tests.bench.micro import made
 
 INSTALLED = [way for way, library in WAYS.items() if missing(library) is None]
-
-
-def test_every_measure_is_in_microseconds_of_one_call() -> None:
-    found = hops.measured(made.hops())
-    assert {key: found.median("to_thread", key) for key in hops.MEASURES} == {
-        "alone": pytest.approx(62.5),
-        "one": pytest.approx(31.25),
-        "wall": pytest.approx(187.5),
-        "many": pytest.approx(15.625),
-    }
-    assert found.spread(SUBMIT, "many") is None
-    assert hops.measured(made.hops(pinned=False)).spread(SUBMIT, "one") is None
-    (table,) = hops.tables(made.hops())
-    assert {row[0]: row[4] for row in table.texts}[SUBMIT] == "–"
-    assert table.notes == ["trio: trio is not installed"]
-
-
-def test_the_headline_leaves_out_what_has_no_loop_and_says_how_few_trials_there_are() -> None:
-    words = (
-        "On one processor, a call to a thread costs 41.2 µs with anyio "
-        "and 21.2 µs with call_soon_threadsafe"
-    )
-    (table,) = hops.tables(made.hops())
-    assert table.about.startswith(f"{words}. Processor time")
-    assert table.header[1:3] == ["on one processor, µs", "on all processors, µs"]
-    unpinned = hops.headline(hops.measured(made.hops(pinned=False))) or ""
-    assert unpinned.startswith("On all processors, a call to a thread costs 82.5 µs with anyio")
-    assert (hops.headline(hops.measured(made.hops(2))) or "").endswith(", in 2 trials each")
-    even = "On one processor, a call to a thread costs about as much in every way"
-    assert hops.headline(hops.measured(made.hops(gap=0))) == even
-    assert hops.headline(hops.measured(made.hops(0))) is None
 
 
 @pytest.mark.parametrize("at_once", [1, 3])

@@ -1,10 +1,14 @@
-"""Every part is shown and redrawn from its record alone; and a small run of the command."""
+"""What every part says of a made-up record, and redraws from it alone; and a small run.
+
+A file under golden/ has what each says. REWRITE=1 writes it: read the difference.
+"""
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from rich.console import Console
@@ -14,6 +18,7 @@ from bench.cli import DONE, FAILED, USAGE
 from bench.micro import hops, parts, pool, startup
 from bench.micro.hops import SUBMIT
 from bench.micro.startup import BARE
+from bench.show.alt import alt
 from bench.show.figures import Figure
 from bench.study import runner
 from bench.study.record import Run, StudyError
@@ -25,9 +30,51 @@ QUIET = Console(quiet=True)
 ABSENT = "no_such_backend"
 
 
-@pytest.mark.parametrize(
-    "run", [made.tasks(), made.startup(), made.hops(), made.pool()], ids=lambda run: run.head.study
-)
+GOLDEN: Final = Path(__file__).with_name("golden")
+USUAL: Final = {
+    run.head.study: run for run in (made.tasks(), made.startup(), made.hops(), made.pool())
+}
+CASES: Final[dict[str, dict[str, Run[Any]]]] = {
+    "tasks": {"nothing counts": made.tasks({})},
+    "startup": {"memory cannot be read": made.startup(unread=True)},
+    "hops": {
+        "nothing can be pinned": made.hops(pinned=False),
+        "two repeats": made.hops(2),
+        "no difference": made.hops(gap=0),
+        "nothing counts": made.hops(0),
+    },
+    "pool": {
+        "httpx takes twice as long with its limit": made.pool(httpx=2),
+        "two repeats": made.pool(2),
+        "no difference": made.pool(gap=0),
+        "nothing counts": made.pool(0),
+    },
+}
+"""Part -> what is different -> its record. The file has what it says then and not as usual."""
+
+
+def told(run: Run[Any]) -> list[str]:
+    """The summary, with pictures in words; a line for each sentence."""
+    report = parts.report([(parts.PARTS[run.head.study], run)])
+    drawn = [design for design in report.designs if isinstance(design, Figure)]
+    pictures = [(design.headline or "", alt(design.title, design.data)) for design in drawn]
+    texts = [report.summary(), *map("\n".join, pictures)]
+    return "\n".join(texts).replace(". ", ".\n").splitlines()
+
+
+@pytest.mark.parametrize("name", USUAL)
+def test_it_says_what_it_said(name: str) -> None:
+    usual = told(USUAL[name])
+    lines = [*usual]
+    for case, run in CASES[name].items():
+        lines += ["", f"=== {case}", "", *(line for line in told(run) if line not in usual)]
+    said, file = "\n".join(lines) + "\n", GOLDEN / f"{name}.txt"
+    if "REWRITE" in os.environ:
+        file.write_text(said)
+    assert said == file.read_text()
+
+
+@pytest.mark.parametrize("run", USUAL.values(), ids=USUAL)
 def test_a_record_is_shown_and_redrawn_to_the_byte(run: Run[Any], tmp_path: Path) -> None:
     part = parts.PARTS[run.head.study]
     kept(part.STUDY, tmp_path, run)
@@ -132,21 +179,3 @@ def test_the_command_measures_what_there_is_and_names_what_is_missing(
     pages = pool.STUDY.last(tmp_path)
     assert {way: len(each) for way, each in pages.by_program().items()} == {worker: 2}
     assert "No module named 'crawlers.no_such'" in pages.reasons()["y"]
-
-
-def test_an_import_is_compared_with_the_bare_interpreter_of_the_same_repeat() -> None:
-    found = startup.measured(made.startup())
-    assert list(found.values) == ["threads", "callbacks", "aiohttp"]
-    cpu = found.row("aiohttp")["cpu"]
-    assert [cpu.low, cpu.high] == pytest.approx([150, 150])
-    assert {key: found.median("aiohttp", key) for key in ("ready", "private", "modules")} == {
-        "ready": pytest.approx(300),
-        "private": 7,
-        "modules": 132,
-    }
-    (table,) = startup.tables(made.startup())
-    rows = {row[0]: row for row in table.texts}
-    assert rows["threads"][2:4] == ["50 [50–50]", "5 [5–5]"]
-    assert table.notes == ["uvloop: uvloop has no wheel"]
-    (table,) = startup.tables(made.startup(unread=True))
-    assert {row[3] for row in table.texts} == {"–"}

@@ -1,4 +1,4 @@
-"""Many pages over few connections, recounted from a made-up record; and a real, small one."""
+"""Many pages over few connections, which of them count; and a real, small run."""
 
 from __future__ import annotations
 
@@ -10,45 +10,11 @@ from bench.micro import pool
 from bench.micro.pool import WAYS
 from bench.sides.servers import Server
 from bench.study.runner import Lost, Process, missing
-from tests.bench.micro import made
 
 PAGES, LIMIT = 60, 5
 INSTALLED = [
     way for way, (backend, _) in WAYS.items() if missing(backend.partition(".")[2]) is None
 ]
-
-
-def test_every_measure_has_its_unit() -> None:
-    found = pool.measured(made.pool())
-    assert {key: found.median("aiohttp with its limit", key) for key in pool.MEASURES} == {
-        "cpu": pytest.approx(102.5),
-        "memory": 2.0,
-        "late": 7.0,
-        "opened": 100,
-        "cancel": 250.0,
-    }
-    assert found.spread("threads in an executor", "memory") is None
-
-
-def test_the_headline_compares_two_ways_of_one_client() -> None:
-    words = "A page costs 205 µs by httpx with its limit and 82.5 µs by httpx with workers"
-    assert pool.headline(pool.measured(made.pool(httpx=2))) == words
-    assert len(words.split()) <= 20
-    assert (pool.headline(pool.measured(made.pool(2))) or "").endswith(", in 2 trials each")
-    even = "A page costs about as much in every way"
-    assert pool.headline(pool.measured(made.pool(gap=0))) == even
-    assert pool.headline(pool.measured(made.pool(0))) is None
-
-
-def test_the_table_has_the_headline_and_what_does_not_count() -> None:
-    (table,) = pool.tables(made.pool())
-    assert table.about.startswith("A page costs 102 µs by ")
-    assert {row[0]: row[2] for row in table.texts}["threads in an executor"] == "–"
-    assert table.notes == [
-        "trio with workers: trio is not installed",
-        "asyncio with workers: void: /p has other bytes than on the site",
-        "threads in an executor leaves behind: socket",
-    ]
 
 
 def test_a_page_is_late_by_the_places_of_those_that_came_before_it() -> None:

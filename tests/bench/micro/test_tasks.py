@@ -1,4 +1,4 @@
-"""Waiting tasks: slopes and medians recounted from made-up records, tables, chart, a small run."""
+"""Waiting tasks: what has no slope, what is refused or missing, and a small run."""
 
 from __future__ import annotations
 
@@ -13,36 +13,9 @@ from rich.console import Console
 from bench.analysis.stats import MIN_CONNECTION_COUNTS
 from bench.micro import tasks
 from bench.micro.tasks import KINDS, STUDY, TOTAL, TaskKind, TasksHeld, fit, refused
-from bench.show.alt import alt
 from bench.study import runner
 from crawlers.registry import names
 from tests.bench.micro import made
-
-
-def test_the_slope_leaves_out_what_a_process_takes_once() -> None:
-    found = tasks.measured(made.tasks())
-    assert list(found.values) == list(made.BYTES)
-    for name, bytes_each in made.BYTES.items():
-        assert found.median(name, "user_bytes") == pytest.approx(bytes_each)
-    assert found.median("coroutine", TOTAL) == pytest.approx(400)
-    whole = 18_000 + made.STACK + made.TABLES + made.OTHER
-    thread = found.row("thread")[TOTAL]
-    assert (thread.low, thread.high, thread.count) == (*[pytest.approx(whole)] * 2, 2)
-    assert "kernel_other_bytes" not in found.row("asyncio")
-
-
-def test_the_tables_have_parts_times_and_what_is_missing() -> None:
-    memory, times = tasks.tables(made.tasks())
-    rows = {row[0]: [cell.partition(" ")[0] for cell in row[1:]] for row in memory.texts}
-    assert rows["coroutine"] == ["400", "400", "0", "0", "–"]
-    assert rows["thread"] == ["44,480", "18,000", "4,096", "16,384", "6,000"]
-    for table in (memory, times):
-        assert table.notes[:-1] == [
-            "asyncio_eager: eager tasks need Python 3.12; this is 3.11",
-            "thread 99999: no room",
-        ]
-    rows = {row[0]: row[1:] for row in times.texts}
-    assert rows["asyncio.Task"] == ["2 [2–2]", "1.5 [1–2]", "1 [1–1]"]
 
 
 def test_what_was_not_read_has_no_slope() -> None:
@@ -52,18 +25,6 @@ def test_what_was_not_read_has_no_slope() -> None:
     ]
     assert fit(held, "user_bytes") is None
     assert fit(held[:1], "page_table_bytes") is None, "one number of tasks is no line"
-
-
-def test_the_chart_says_what_the_record_says() -> None:
-    (design,) = tasks.designs(made.tasks())
-    assert design.headline == (
-        "A waiting thread uses as much memory as 44 asyncio tasks, or 111 bare coroutines"
-    )
-    words = alt(design.title, design.data)
-    assert "400 B" in words
-    assert "memory of one, KiB" in words, "ticks of its axis had been 9.76562 KiB"
-    assert "43 KiB" in words
-    assert list(tasks.designs(made.tasks({}))) == []
 
 
 @pytest.mark.slow
