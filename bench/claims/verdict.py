@@ -27,10 +27,10 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.claims import measure
 from bench.filesystem import packaged
-from bench.tasks import study as tasks
-from bench.tasks.study import TaskSample
 from bench.questions import analysis_of
 from bench.study.record import Run
+from bench.tasks import study as tasks
+from bench.tasks.study import TaskSample
 from bench.text import KIB, listing, plural
 
 TASKS: Final = "tasks"

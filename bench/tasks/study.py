@@ -15,12 +15,12 @@ from bench.analysis import stats
 from bench.machine import cpu, doctor, memory
 from bench.machine.doctor import Needs, available_bytes, mib
 from bench.machine.memory import Reader, Snapshot
+from bench.plan.participants import MAIN_VARIANTS
 from bench.schema import Record
 from bench.show.figures import Bars, Figure, Unit
 from bench.show.measured import US, Measure, Measured
 from bench.show.table import Table
 from bench.study.record import Run, Study
-from bench.plan.participants import MAIN_VARIANTS
 from bench.study.report import Report, by_repeat, drawn, of_run
 from bench.study.runner import Process, Program, missing
 from bench.text import KIB, count, number, significant

@@ -11,11 +11,11 @@ from rich.console import Console
 
 from bench.__main__ import main
 from bench.analysis.stats import MIN_CONNECTION_COUNTS
-from bench.tasks import study as tasks
-from bench.tasks.study import KINDS, STUDY, TOTAL, TaskKind, TasksHeld, fit, refused
 from bench.cli import DONE, FAILED, USAGE
 from bench.show.alt import alt
 from bench.study import runner
+from bench.tasks import study as tasks
+from bench.tasks.study import KINDS, STUDY, TOTAL, TaskKind, TasksHeld, fit, refused
 from crawlers.registry import names
 from tests.bench.study.made import kept
 from tests.bench.tasks import made
