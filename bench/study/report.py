@@ -91,5 +91,4 @@ def of_run(
     ``first`` heads the column of names; ``notes`` come last.
     """
     table = measured.table(f"{title} ({run.head.environment.python})", about)
-    missing = [f"{program}: {reason}" for program, reason in run.reasons().items()]
-    return replace(table, columns=[name(first), *table.columns[1:]], notes=[*missing, *notes])
+    return replace(table, columns=[name(first), *table.columns[1:]], notes=[*run.faults(), *notes])

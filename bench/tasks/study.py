@@ -309,7 +309,7 @@ def hold(kind: TaskKind, count: int, _: int) -> TasksHeld:
     """One process that holds so many tasks, between two readings of its memory."""
     with started(kind, "hold", count) as child:
         child.answer()  # it is ready
-        reader = Reader(child.pid)
+        reader = Reader([child.pid])
         before = reader.read()
         child.ask()  # they are held
         held = reader.read()
