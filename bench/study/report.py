@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,6 @@ from typing import Any
 from rich.console import Console
 
 from bench import filesystem
-from bench.analysis.stats import EQUIVALENT
-from bench.questions.question import few, strongest_of
 from bench.report.charts import Sheet, designed
 from bench.report.files import CHARTS, SUMMARY
 from bench.report.tables import section, show
@@ -83,23 +81,6 @@ def by_repeat(
                 if value is not None:
                     rows.setdefault(program, {}).setdefault(key, {})[repeat] = value
     return rows
-
-
-def contrast(
-    measured: Measured, key: str, pairs: Iterable[tuple[str, str]], costs: str, by: str
-) -> str | None:
-    """A sentence with the two of these ways that differ most; None without any two."""
-    compared = measured.compared(key, pairs)
-    most = strongest_of(compared)
-    if most is None:
-        return None
-    trials = few(most.ratio.blocks)
-    if not trials and not most.ratio.shown:
-        alike = all(comparison.ratio.verdict == EQUIVALENT for comparison in compared)
-        undecided = "Whether one way costs more than another is undecided"
-        return f"{costs} about as much in every way" if alike else undecided
-    high, low = map(measured.measures[key].unit.words, most.medians)
-    return f"{costs} {high} {by} {most.label} and {low} {by} {most.base}{trials}"
 
 
 def of_run(
