@@ -201,6 +201,41 @@ def test_what_the_correction_withdraws_is_equivalent_if_it_is_small(
 # --- campaigns ---------------------------------------------------------------------------
 
 
+def test_true_differences_are_found_and_false_ones_are_not() -> None:
+    records = made(blocks=8, samples=50, workloads=("throughput", "waiting"))
+    verdicts = {(c.point, c.label): c.ratio.verdict for c in synthetic.compared(records)}
+    assert verdicts["throughput-100", "callbacks"] == "faster"
+    assert verdicts["throughput-100", "async_await"] == "slower"
+    assert verdicts["waiting-10", "callbacks"] == "equivalent"
+
+
+@pytest.mark.parametrize("drift", [0.0, 0.1])
+def test_aa_false_alarm_rate_is_near_nominal(drift: float) -> None:
+    tested = alarms = interval_alarms = 0
+    for seed in range(4):
+        records = made(
+            workloads=("throughput", "waiting", "real", "c10k"),
+            backends=("callbacks",),
+            base="callbacks",
+            blocks=6,
+            samples=30,
+            noise=0.05,
+            drift=drift,
+            seed=seed,
+        )
+        result = stats.aa_check(records)
+        tested += result.tested
+        alarms += result.alarms
+        interval_alarms += sum(
+            not sure(c.ratio.low) <= 1 <= sure(c.ratio.high)
+            for c in result.comparisons
+            if c.ratio.low is not None
+        )
+    assert tested >= 80
+    assert alarms / tested <= 0.05
+    assert interval_alarms / tested <= 0.11
+
+
 def test_void_trials_are_never_averaged() -> None:
     whole = made(samples=30, workloads=("throughput",))
     trial, *others = whole.trials

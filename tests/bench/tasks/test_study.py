@@ -1,0 +1,151 @@
+"""Waiting tasks: slopes and medians recounted from made-up records, tables, chart, a small run."""
+
+from __future__ import annotations
+
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from bench.__main__ import main
+from bench.analysis.stats import MIN_CONNECTION_COUNTS
+from bench.cli import DONE, FAILED, USAGE
+from bench.show.alt import alt
+from bench.study import runner
+from bench.tasks import study as tasks
+from bench.tasks.study import KINDS, STUDY, TOTAL, TaskKind, TasksHeld, fit, refused
+from crawlers.registry import names
+from tests.bench.study.made import kept
+from tests.bench.tasks import made
+
+
+def test_the_slope_leaves_out_what_a_process_takes_once() -> None:
+    found = tasks.measured(made.tasks())
+    assert list(found.values) == list(made.BYTES)
+    for name, bytes_each in made.BYTES.items():
+        assert found.median(name, "user_bytes") == pytest.approx(bytes_each)
+    assert found.median("coroutine", TOTAL) == pytest.approx(400)
+    whole = 18_000 + made.STACK + made.TABLES + made.OTHER
+    thread = found.row("thread")[TOTAL]
+    assert (thread.low, thread.high, thread.count) == (*[pytest.approx(whole)] * 2, 2)
+    assert "kernel_other_bytes" not in found.row("asyncio")
+
+
+def test_the_tables_have_parts_times_and_what_is_missing() -> None:
+    memory, times = tasks.tables(made.tasks())
+    rows = {row[0]: [cell.partition(" ")[0] for cell in row[1:]] for row in memory.texts}
+    assert rows["coroutine"] == ["400", "400", "0", "0", "–"]
+    assert rows["thread"] == ["44,480", "18,000", "4,096", "16,384", "6,000"]
+    for table in (memory, times):
+        assert table.notes[:-1] == [
+            "asyncio_eager: eager tasks need Python 3.12; this is 3.11",
+            "thread 99999: no room",
+        ]
+    rows = {row[0]: row[1:] for row in times.texts}
+    assert rows["asyncio.Task"] == ["2 [2–2]", "1.5 [1–2]", "1 [1–1]"]
+
+
+def test_what_was_not_read_has_no_slope() -> None:
+    held = [
+        TasksHeld(**{**made.held("asyncio", count).model_dump(), "user_bytes": None})
+        for count in KINDS["asyncio"].counts
+    ]
+    assert fit(held, "user_bytes") is None
+    assert fit(held[:1], "page_table_bytes") is None, "one number of tasks is no line"
+
+
+def test_the_chart_says_what_the_record_says() -> None:
+    (design,) = tasks.designs(made.tasks())
+    assert design.headline == (
+        "A waiting thread uses as much memory as 44 asyncio tasks, or 111 bare coroutines"
+    )
+    words = alt(design.title, design.data)
+    assert "400 B" in words
+    assert "memory of one, KiB" in words, "ticks of its axis had been 9.76562 KiB"
+    assert "43 KiB" in words
+    assert list(tasks.designs(made.tasks({}))) == []
+
+
+def test_a_record_is_shown_and_redrawn_to_the_byte(tmp_path: Path) -> None:
+    run = made.tasks()
+    kept(STUDY, tmp_path, run)
+    assert STUDY.last(tmp_path) == run
+    tasks.report(run).write(tmp_path, Console(quiet=True))
+    summary = (tmp_path / "summary.md").read_text()
+    assert ": 2026-11-25, Intel(R) Xeon(R) Processor @ 2.60GHz, CPython 3.11.9.\n" in summary
+    for table in tasks.tables(run):
+        assert table.caption.endswith("(CPython 3.11.9)")
+        assert f"\n## {table.caption}\n" in summary
+    (design,) = tasks.designs(run)
+    assert "CPython 3.11.9" in design.footer[0]
+    assert (tmp_path / "charts" / f"{design.name}.svg").stat().st_size > 1000
+    (tmp_path / "summary.md").unlink()
+    code = FAILED if run.bad else DONE
+    assert main(["study", "tasks", "--redraw", "--out", str(tmp_path)]) == code
+    assert (tmp_path / "summary.md").read_text() == summary
+
+
+def test_without_a_record_it_says_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["study", "tasks", "--redraw", "--out", str(tmp_path)]) == USAGE
+    assert "measure one with python -m bench study" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_the_command_measures_what_there_is_and_names_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    absent = TaskKind("x", "x", library="no_such_library_here")
+    monkeypatch.setattr(tasks, "KINDS", {"coroutine": KINDS["coroutine"], "x": absent})
+    monkeypatch.setattr(tasks, "COUNTS", (100, 200, 300, 400))
+    assert main(["study", "tasks", "--repeats", "2", "--out", str(tmp_path)]) == DONE
+    run = STUDY.last(tmp_path)
+    programs = ["coroutine 100", "coroutine 200", "coroutine 300", "coroutine 400"]
+    assert {name: len(parts) for name, parts in run.by_program().items()} == dict.fromkeys(
+        ["coroutine switch", *programs], 2
+    )
+    assert run.reasons() == {"x": "no_such_library_here is not installed"}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.root
+def test_threads_take_more_than_generators(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    two = {name: KINDS[name] for name in ("generator", "thread")}
+    counts = {"COUNTS": (5_000, 10_000, 20_000, 40_000), "THREAD_COUNTS": (20, 60, 120, 240)}
+    for name, value in ({"KINDS": two, "TURNS": 20} | counts).items():
+        monkeypatch.setattr(tasks, name, value)
+    runner.run(STUDY, tmp_path, tasks.programs(), 1, Console(quiet=True))
+    found = tasks.measured(STUDY.last(tmp_path))
+    if found.spread("thread", TOTAL) is None:
+        pytest.skip("not all memory of a thread can be read: the kernel's part is root's")
+    assert 100 < found.median("generator", TOTAL) < 1000
+    assert found.median("thread", TOTAL) > 10 * found.median("generator", TOTAL)
+    assert all(found.spread(name, key) for name in two for key in tasks.TIMES)
+
+
+def test_what_does_not_fit_is_refused_with_the_numbers() -> None:
+    assert refused(KINDS["trio"], 1000) is None
+    assert "GiB of memory may be needed" in (refused(KINDS["trio"], 10**12) or "")
+    threads = refused(KINDS["thread"], 10**9) or ""
+    assert "threads" in threads
+    assert "needed" in threads
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)
+def test_every_kind_has_numbers_for_a_slope_and_a_backend_that_exists(kind: TaskKind) -> None:
+    assert len(kind.counts) >= MIN_CONNECTION_COUNTS
+    assert all(a < b for a, b in pairwise(kind.counts))
+    assert kind.backend == "" or kind.backend in names()
+
+
+def test_what_is_missing_says_why() -> None:
+    assert (KINDS["asyncio_eager"].missing is None) == (sys.version_info >= (3, 12))
+    later = TaskKind("x", "x", "", "", since=99)
+    assert (later.missing or "").startswith("it needs Python 3.99; this is 3.")
+    absent = TaskKind("x", "x", "", "", library="no_such_library_here")
+    assert absent.missing == "no_such_library_here is not installed"
