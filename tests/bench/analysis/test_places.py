@@ -54,6 +54,15 @@ def test_tables_and_charts_say_where_threads_ran() -> None:
     assert not noted & charts.WITHOUT_TIMES
 
 
+def test_points_where_all_have_several_processors_name_nobody() -> None:
+    def few(line: TrialRecord) -> Iterator[TrialRecord]:
+        yield altered(line, pinning=SHARED) if line.point == "throughput-10" else line
+
+    places = analysed(replaced(placed(made()), few)).places
+    assert places is not None
+    assert places.labels == ("threads",)
+
+
 def test_campaigns_in_which_all_had_one_processor_say_nothing() -> None:
     found = analysed(made())
     assert found.places is None
