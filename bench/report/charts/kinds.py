@@ -310,7 +310,7 @@ def _lines(
         ys = [point.y.median for point in points]
         if cloud := plot.clouds.get(label):
             across, up = zip(*cloud, strict=True)
-            axes.scatter(across, up, s=14, color=look.colour, alpha=0.3, zorder=2)
+            axes.scatter(across, up, s=14, color=look.colour, alpha=0.3, zorder=9)
         for hair in plot.hairs.get(label, ()):
             _thin(axes, hair, look.colour, 0.8, alpha=0.4)
         if figure.ranges == "shades":
@@ -342,7 +342,7 @@ def _lines(
             xs, ys = [fitted[-1].x], [fitted[-1].y.median]
         text = f"{named(label)} {plot.y.words(ys[-1])}" if figure.told else named(label)
         ends.append(EndLabel(text, xs[-1], ys[-1], look.colour, look.width > 2))
-    for label, points in plot.dotted.items():
+    for points in plot.dotted.values():
         # Above the lines: many lie exactly on it.
         _thin(axes, points, slide.palette.ink, 1.4, (0, (2, 2)), order=9)
     return ends
