@@ -310,7 +310,7 @@ def _lines(
         ys = [point.y.median for point in points]
         if cloud := plot.clouds.get(label):
             across, up = zip(*cloud, strict=True)
-            axes.scatter(across, up, s=14, color=look.colour, alpha=0.3, zorder=9)
+            axes.scatter(across, up, s=14, color=look.colour, alpha=0.3, zorder=2)
         for hair in plot.hairs.get(label, ()):
             _thin(axes, hair, look.colour, 0.8, alpha=0.4)
         if figure.ranges == "shades":
