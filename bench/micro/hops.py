@@ -72,7 +72,7 @@ class HopCosts(Record):
         }
 
 
-STUDY: Final[Study[HopCosts]] = Study("hops", "hops", HopCosts)
+STUDY: Final[Study[HopCosts]] = Study("hops", "hops", HopCosts, "micro")
 
 
 def programs(_: ExitStack) -> list[Program[HopCosts]]:

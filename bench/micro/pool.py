@@ -88,7 +88,7 @@ class Pooled(Record):
         }
 
 
-STUDY: Final[Study[Pooled]] = Study("pool", "pool", Pooled)
+STUDY: Final[Study[Pooled]] = Study("pool", "pool", Pooled, "micro")
 
 
 def programs(stack: ExitStack) -> list[Program[Pooled]]:

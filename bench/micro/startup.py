@@ -75,7 +75,7 @@ class Start(Record):
         }
 
 
-STUDY: Final[Study[Start]] = Study("startup", "start-up", Start)
+STUDY: Final[Study[Start]] = Study("startup", "start-up", Start, "micro")
 
 
 def programs(_: ExitStack) -> list[Program[Start]]:

@@ -156,7 +156,7 @@ class Switched(Record):
 
 
 TaskSample = TasksHeld | Switched
-STUDY: Final[Study[TaskSample]] = Study("tasks", "waiting tasks", TaskSample)
+STUDY: Final[Study[TaskSample]] = Study("tasks", "waiting tasks", TaskSample, "micro")
 SWITCH: Final = "switch"
 """What follows a kind in the name of a program: this, or a number of tasks."""
 
