@@ -29,7 +29,7 @@ MEMORY_PARTS: Final[tuple[str, ...]] = (
     "send buffers",
     "other",
 )
-_PART_FIELDS: Final[dict[str, str]] = {
+PART_FIELDS: Final[dict[str, str]] = {
     "user": "user_bytes",
     "page tables": "page_table_bytes",
     "kernel stacks": "kernel_stack_bytes",
@@ -51,7 +51,7 @@ CALCULATED: Final = "calculated"
 
 
 def _part(parts: MemoryParts, name: str) -> int | None:
-    value = getattr(parts, _PART_FIELDS[name])
+    value = getattr(parts, PART_FIELDS[name])
     return None if value is None else int(value)
 
 
@@ -60,7 +60,7 @@ def memory_growth(trial: TrialRecord) -> dict[str, float | None] | None:
     if trial.memory is None or trial.memory.connections <= 0:
         return None
     growth: dict[str, float | None] = {}
-    for name in _PART_FIELDS:
+    for name in PART_FIELDS:
         before, held = _part(trial.memory.before, name), _part(trial.memory.held, name)
         growth[name] = None if held is None or before is None else float(held - before)
     return growth
@@ -174,7 +174,7 @@ class MemoryFit:
         return tuple(
             name
             for name in MEMORY_PARTS
-            if self.sources.get(_PART_FIELDS[name], "").startswith(CALCULATED)
+            if self.sources.get(PART_FIELDS[name], "").startswith(CALCULATED)
         )
 
     @property
@@ -212,7 +212,7 @@ def _fit_part(name: str, trials: Sequence[TrialRecord]) -> PartFit:
             y.append(value)
             start.append(float(_part(trial.memory.before, name) or 0))
     if not x:
-        key = _PART_FIELDS[name]
+        key = PART_FIELDS[name]
         reasons = (t.memory.reasons[key] for t in trials if t.memory and key in t.memory.reasons)
         reason = next(reasons, "not measured")
         return PartFit(name, None, None, None, None, reason)
@@ -258,7 +258,7 @@ def fit_label(label: str, trials: Sequence[TrialRecord]) -> MemoryFit:
     counts = sorted({t.memory.connections for t in trials if t.memory})
     top = [t for t in trials if t.memory and t.memory.connections == counts[-1]]
     at_highest: dict[str, float | None] = {}
-    for name in _PART_FIELDS:
+    for name in PART_FIELDS:
         values = [g[name] for t in top if (g := memory_growth(t))]
         middle = spread(values)
         at_highest[name] = middle.median / counts[-1] if middle else None
