@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy import stats as sps
+from scipy import special
 
 from bench.analysis.stats.records import LEVEL, Spread, labels_of, spread, trials_of
 from bench.schema import MemoryParts, TrialRecord
@@ -194,10 +194,29 @@ def theil_sen(x: Sequence[float], y: Sequence[float]) -> tuple[float, float, flo
     """
     if len({*x}) < 2:
         raise ValueError("a line needs two different x")
-    with np.errstate(invalid="ignore"):
-        line = sps.theilslopes(y, x, LEVEL, method="joint")
-    slope, intercept, low, high = map(float, line)
-    return (slope, intercept, slope, slope) if math.isnan(low) else (slope, intercept, low, high)
+    at, read = np.asarray(x, float), np.asarray(y, float)
+    steps, rises = at[:, None] - at, read[:, None] - read
+    slopes = np.sort(rises[steps > 0] / steps[steps > 0])
+    slope = float(np.median(slopes))
+    intercept = float(np.median(read - slope * at))
+    variance = _spread(len(x)) - sum(_spread(ties) for ties in [*_counts(x), *_counts(y)])
+    if variance < 0:
+        return slope, intercept, slope, slope
+    reach = -float(special.ndtri((1 - LEVEL) / 2)) * math.sqrt(variance / 18)
+    low = max(round((len(slopes) - reach) / 2) - 1, 0)
+    high = min(round((len(slopes) + reach) / 2), len(slopes) - 1)
+    return slope, intercept, float(slopes[low]), float(slopes[high])
+
+
+def _counts(values: Sequence[float]) -> list[int]:
+    """How often each value is there."""
+    counts: list[int] = np.unique(values, return_counts=True)[1].tolist()
+    return counts
+
+
+def _spread(count: int) -> int:
+    """What so many values, or so many equal ones, add to the variance in Sen's formula (2.6)."""
+    return count * (count - 1) * (2 * count + 5)
 
 
 def _fit_part(name: str, trials: Sequence[TrialRecord]) -> PartFit:
