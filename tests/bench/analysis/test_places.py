@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from bench.report import charts, summary
-from bench.schema import TrialRecord
-from tests.bench.altered import altered, replaced
 from tests.bench.questions.campaigns import shared_with_the_server
-from tests.bench.synthetic import analysed, campaign
+from tests.bench.synthetic import analysed, campaign, where
 
 
 def test_tables_and_charts_say_where_threads_ran() -> None:
@@ -26,11 +22,8 @@ def test_tables_and_charts_say_where_threads_ran() -> None:
 
 def test_points_where_all_have_several_processors_name_nobody() -> None:
     shared = {"client": [0, 1], "server": [0], "reason": None}
-
-    def few(line: TrialRecord) -> Iterator[TrialRecord]:
-        yield altered(line, pinning=shared) if line.point == "throughput-10" else line
-
-    places = analysed(replaced(shared_with_the_server(), few)).places
+    lines = where(shared_with_the_server(), lambda t: t.point == "throughput-10", pinning=shared)
+    places = analysed(lines).places
     assert places is not None
     assert places.labels == ("threads",)
 

@@ -9,10 +9,9 @@ from bench.analysis.offered import shared_rate
 from bench.analysis.wording import says
 from bench.questions import open_loop
 from bench.show.figures import Lines
-from tests.bench.altered import altered
 from tests.bench.questions.campaigns import scheduled
 from tests.bench.sure import sure
-from tests.bench.synthetic import MODELS, analysed
+from tests.bench.synthetic import MODELS, altered, analysed
 
 FULL = analysed(scheduled())
 
