@@ -88,6 +88,11 @@ def alone(data: FigureData) -> bool:
     return any(spread.count == 1 for spread in _spreads(data))
 
 
+def ranged(data: FigureData) -> bool:
+    """Whether a mark or bar stands for several trials, so that it has a range."""
+    return any(spread.count > 1 for spread in _spreads(data))
+
+
 def ticked(data: FigureData) -> bool:
     """Whether what each block found is drawn behind an interval."""
     panels = data.panels if isinstance(data, Bars) else ()

@@ -14,17 +14,20 @@ from typing import Final
 from bench import filesystem
 from bench.analysis.analysis import Analysis
 from bench.questions import answers
+from bench.questions.question import RANGES
 from bench.report.charts import kinds
 from bench.report.charts.look import Format, Look, Shape, style
 from bench.report.charts.slide import Slide
 from bench.show.alt import alt, labels_of
 from bench.show.figures import Bars, Figure, FigureData
-from bench.show.rules import alone, contradiction, says_something, ticked
+from bench.show.rules import alone, contradiction, ranged, says_something, ticked
 from bench.show.words import BY_SERVER, footer
 
 ALONE: Final = "Pale, or hollow with a thin edge: a single trial."
 TICKED: Final = "Thin ticks: what each block found."
-WITHOUT_TIMES: Final = frozenset({"memory", "c10k", "tls-memory", "processors", "mixed"})
+WITHOUT_TIMES: Final = frozenset(
+    {"memory", "c10k", "tls-memory", "hold", "both-ends", "slow_readers", "processors", "mixed"}
+)
 """Charts that need no word about processors: their quantity, or they have words of their own."""
 
 
@@ -142,12 +145,15 @@ def designed(figure: Figure) -> Figure:
     headline = figure.headline
     if headline and contradiction(headline, figure.data, figure.title):
         headline = None
+    notes = figure.notes
+    if not ranged(figure.data):
+        notes = tuple(words for note in notes if (words := note.replace(RANGES, "").strip()))
     # In the line of the last note: one more would take the room of words in the picture.
-    last = [*figure.notes[-1:], *[ALONE] * alone(figure.data), *[TICKED] * ticked(figure.data)]
+    last = [*notes[-1:], *[ALONE] * alone(figure.data), *[TICKED] * ticked(figure.data)]
     return replace(
         figure,
         headline=headline and re.sub("async/await", "async_await", headline, flags=re.IGNORECASE),
-        notes=(*[BY_SERVER] * figure.hollow, *figure.notes[:-1], *[" ".join(last)] * bool(last)),
+        notes=(*[BY_SERVER] * figure.hollow, *notes[:-1], *[" ".join(last)] * bool(last)),
     )
 
 

@@ -13,6 +13,7 @@ from matplotlib.text import Text
 
 from bench.analysis.stats import Spread
 from bench.palette import COLOUR, dark_of
+from bench.questions.question import RANGES
 from bench.report import charts
 from bench.report.charts import Chart, laid_out, render_all
 from bench.report.charts.look import Look, style
@@ -137,6 +138,18 @@ def test_forty_backends() -> None:
             slide = laid_out(Figure("many", "Many", "", data), look)
         names = [text.get_text() for text in slide.figure.findobj(Text)]
         assert {*backends} <= {*names}
+
+
+@pytest.mark.parametrize("trials", [1, 5])
+def test_a_range_is_explained_where_there_is_one(trials: int) -> None:
+    """Charts of single trials had said "lowest to highest block"."""
+    row = {label: [Spread(2.0, 1.0, 3.0, trials)] for label in ("threads", "callbacks")}
+    bars = Bars([Panel("memory", row, US)])
+    made = charts.designed(Figure("x", "X", "", bars, notes=("Idle.", f"{RANGES} More.")))
+    words = " ".join(made.notes)
+    assert (RANGES in words, charts.ALONE in words) == (trials > 1, trials == 1)
+    assert words.startswith("Idle. ")
+    assert "More." in words
 
 
 def test_a_dotted_line_lies_above_the_lines_that_run_along_it() -> None:
