@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
 
 from bench.errors import BenchError
-
-Parsed = TypeVar("Parsed")
 
 
 class FileError(BenchError):
@@ -26,18 +23,6 @@ def read_text(file: Path) -> str:
         raise FileError(f"{file}: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise FileError(f"{file}: not UTF-8 text ({error.reason} at byte {error.start})") from None
-
-
-def packaged(file: Path, read: Callable[[str], Parsed]) -> Parsed:
-    """What a data file of this package says; every module reads its own with this.
-
-    Raises :class:`FileError` where it is missing or damaged.
-    """
-    try:
-        return read(read_text(file))
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-        why = " ".join(str(error).split())[:150]
-        raise FileError(f"{file}: damaged ({why}); install this package again") from None
 
 
 def write_text(file: Path, text: str) -> None:

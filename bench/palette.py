@@ -11,10 +11,7 @@ from typing import Final, Literal
 
 from pydantic import TypeAdapter
 
-from bench.filesystem import packaged
-
 Theme = Literal["light", "dark"]
-THEMES: Final[tuple[Theme, ...]] = ("light", "dark")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +32,8 @@ class Palette:
         return [*ground, *(self.models[name] for name in sorted(self.models)), *self.variants]
 
 
-PALETTES: Final = packaged(
-    Path(__file__).with_suffix(".toml"),
-    lambda text: {
-        theme: TypeAdapter(Palette).validate_python(tomllib.loads(text)[theme]) for theme in THEMES
-    },
+PALETTES: Final = TypeAdapter(dict[Theme, Palette]).validate_python(
+    tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 )
 
 

@@ -146,7 +146,7 @@ BENCH = [
     ("run --resume nowhere", "nowhere"),
     *((f"run --blocks {text}", "must be a whole number above 0") for text in ("0", "-1", "x", "٣")),
     *((f"run --blocks {text}", "at most 10,000") for text in ("9" * 19, "10001", *NO_NUMBER)),
-    ("study micro --repeats 9999999999999999999", ""),
+    ("study tasks --repeats 9999999999999999999", ""),
     ("study claims --repeats 9999999999999999999", ""),
     ("doctor --connections x", ""),
     ("doctor --threads -1", ""),

@@ -37,7 +37,6 @@ from bench.costs.accounts import Account
 from bench.fleet import records as fleet_records
 from bench.fleet import report as fleet_report
 from bench.launch import RESULTS, ROOT
-from bench.micro import parts as micro_parts
 from bench.plan.labels import Label
 from bench.plan.participants import PINNED
 from bench.questions import SERVE, analysis_in, answers, equal
@@ -47,6 +46,7 @@ from bench.show.measured import p99_response
 from bench.show.table import MISSING
 from bench.show.words import machine_words
 from bench.study.report import Report
+from bench.tasks import study as tasks
 from crawlers.chapter import CRAWLS
 from tools import quotes, records, sidebyside
 from tools.cards import document as cards_document
@@ -94,7 +94,7 @@ def campaign(name: str, out: Path) -> None:
 STUDIES: Final[Mapping[str, Callable[[Path], Report]]] = {
     "fleet": lambda folder: fleet_report.report(fleet_records.STUDY.last(folder)),
     "fleet-tls": lambda folder: fleet_report.report(fleet_records.STUDY.last(folder)),
-    "micro": lambda folder: micro_parts.report(micro_parts.last(folder)),
+    "tasks": lambda folder: tasks.report(tasks.STUDY.last(folder)),
     "costs": lambda folder: costs_report.report(counts.STUDY.last(folder)),
 }
 

@@ -22,18 +22,18 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from bench import store
+from bench import filesystem, store
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.claims import measure
-from bench.filesystem import packaged
-from bench.micro import tasks
-from bench.micro.tasks import TaskSample
+from bench.filesystem import FileError
 from bench.questions import analysis_of
 from bench.study.record import Run
+from bench.tasks import study as tasks
+from bench.tasks.study import TaskSample
 from bench.text import KIB, listing, plural
 
-MICRO: Final = "micro"
+TASKS: Final = "tasks"
 """The folder of the studies, beside those of campaigns."""
 SENTENCES: Final = Path(__file__).parent / "sentences"
 
@@ -96,7 +96,7 @@ class Evidence:
     def of(cls, name: str, analysis: Analysis, folder: Path) -> Evidence:
         """With what was measured in the campaign's folder, and waiting tasks in one beside it."""
         here = analysis.campaign.environment
-        waiting = next(reversed(tasks.STUDY.runs(folder.parent / MICRO)), None)
+        waiting = next(reversed(tasks.STUDY.runs(folder.parent / TASKS)), None)
         there = waiting and waiting.head.environment
         # Bytes do not depend on the make of a processor, as times do.
         if there and (there.machine, there.python) != (here.machine, here.python):
@@ -255,7 +255,7 @@ class TaskReading(_AnyReading):
         if evidence.tasks is None:
             raise Missing(
                 "waiting tasks were not measured beside this campaign, on its interpreter; run "
-                "`python -m bench study micro --only tasks`"
+                "`python -m bench study tasks`"
             )
         values = tasks.measured(evidence.tasks).values
         sizes, bases = (
@@ -325,9 +325,11 @@ class Claim(_Strict):
 
 def load(file: Path) -> Claim:
     """Read one claim. Raises :class:`bench.filesystem.FileError`."""
-    return packaged(
-        file, lambda text: Claim.model_validate({**tomllib.loads(text), "name": file.stem})
-    )
+    try:
+        written = tomllib.loads(filesystem.read_text(file))
+        return Claim.model_validate({**written, "name": file.stem})
+    except ValueError as error:
+        raise FileError(f"{file}: {' '.join(str(error).split())}") from None
 
 
 def load_all(folder: Path = SENTENCES) -> list[Claim]:

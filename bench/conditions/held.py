@@ -43,7 +43,7 @@ All backends get this value.
 class Filling(Condition):
     """The server withholds its answers, and the connections are opened at a pace."""
 
-    per_s: int = RAMP_PER_S
+    per_s: float = RAMP_PER_S
     fills: bool = True
 
     def params(self, slots: int) -> Params:
@@ -70,7 +70,7 @@ class Held(Condition):
     @contextmanager
     def around(self, sides: Sides) -> Iterator[None]:
         """Read the memory before the first connection, and when all are held."""
-        reader = memory.Reader(sides.tested.pid, sides.other.pid)
+        reader = memory.Reader([sides.tested.pid], [sides.other.pid])
         memory.wait_until_settled()
         before = reader.read()
         sides.hold()

@@ -211,7 +211,7 @@ def report(run: Run[Counted]) -> Report:
         tables=tables(counted),
         designs=[design(run)],
         backends=list(dict.fromkeys(account.backend for account in counted)),
-        notes=[f"{program}: {reason}" for program, reason in run.reasons().items()],
+        notes=run.faults(),
     )
 
 

@@ -3,5 +3,5 @@
 :mod:`~bench.fleet.plan` divides the connections, :mod:`~bench.fleet.host` has the processes of one
 machine, :mod:`~bench.fleet.hold` is the trial, and :mod:`~bench.fleet.report` shows its records.
 This machine needs nothing else. On a cluster every dask worker is a host:
-dask.distributed carries the calls and reports lost hosts (:mod:`~bench.fleet.cluster`).
+dask.distributed carries the calls and reports lost hosts.
 """

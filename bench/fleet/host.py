@@ -1,8 +1,8 @@
 """One host of the fleet: its servers, its workers, and what it reads of their memory.
 
-A worker is ``python -m bench.sides.worker``, the same process that a trial on one machine measures;
-a server is ``python -m server``. Neither knows about the fleet. All are children of the process
-that has the host, so they end with it in any case.
+A share is an ordinary trial of a crawler (:class:`bench.run.trial.Crawling`), with a worker and a
+server that know nothing of the fleet. All are children of the process that has the host, so they
+end with it in any case.
 
 The methods run one after another in the same thread, and all have a time limit.
 """
@@ -13,29 +13,31 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import psutil
 
-from bench.conditions.held import HOLD_SWITCH_S
-from bench.fleet.plan import FleetPlan, Share
-from bench.fleet.records import UNKNOWN, Growth, HostRecord, Worker
-from bench.machine import doctor, environment, kernel, memory, objects, procfs
-from bench.machine.memory import Snapshot, added
+from bench.fleet.plan import FleetPlan
+from bench.fleet.records import HostRecord, Worker
+from bench.machine import cpu, doctor, environment, kernel, memory, procfs
+from bench.machine.memory import Snapshot, added, grown
 from bench.plan import workloads
-from bench.run.judge import void_reason
+from bench.plan.labels import Label
+from bench.plan.plan import Turn
+from bench.run import block
+from bench.run.trial import Bench, Crawling
 from bench.schema import MemoryParts
-from bench.sides.process import ProcessError, WorkerProcess
-from bench.sides.protocol import Command, Result, Schedule
-from bench.sides.servers import Server, ServerError, authorities
+from bench.sides.process import ProcessError
+from bench.sides.servers import Server, ServerError, Tls
 from bench.study.record import StudyError
 
 LOOK_S: Final = 0.001
 READY_S: Final = 120.0
 POOL_SIZE: Final = 32
-OWN: Final = ("user_bytes", "page_table_bytes")
+OF_SERVER: Final = ("user_bytes", "page_table_bytes")
+OF_CLIENT: Final = [part for part in memory.PARTS if part in MemoryParts.model_fields]
 
 
 class FleetFault(StudyError):
@@ -50,20 +52,10 @@ class HostStatus(NamedTuple):
     free_bytes: int | None
 
 
-@dataclass(slots=True)
-class Crew:
-    """A share at work: a worker and its server, with the result as soon as there is one."""
-
-    share: Share
-    server: Server
-    worker: WorkerProcess
-    result: Result | None = None
-
-
 class Host:
     def __init__(self, name: str) -> None:
         self.name = name
-        self.crews: list[Crew] = []
+        self.trials: list[Crawling] = []
         self.ends = ExitStack()
 
     def do(self, method: str, *arguments: Any) -> Any:  # noqa: ANN401
@@ -76,15 +68,12 @@ class Host:
 
     # --- before anything starts ---
 
-    def boot(self) -> str:
-        """Tells machines apart; hosts that cannot read it count as different ones."""
-        return environment.boot() or self.name
-
     def limits(self) -> HostRecord:
         """The limits of this machine. Changes only this process's soft descriptor limit."""
         _, descriptors = doctor.raise_descriptor_limit()
         self.record = HostRecord(
             host=self.name,
+            boot=environment.boot(),
             cores=psutil.cpu_count() or 1,
             descriptors=descriptors,
             ports=kernel.ephemeral_ports() or procfs.UNLIMITED,
@@ -99,130 +88,106 @@ class Host:
     # --- a trial ---
 
     def start(self, plan: FleetPlan) -> None:
-        """Start the servers, then the workers; once all have warmed up, read the memory.
+        """Start the servers and the workers; once all have warmed up, read the memory.
 
         From then on, the servers withhold every answer.
         """
         self.stop()  # a host that was lost and is back still has those of the last trial
-        self.plan, shares = plan, plan.shares_of(self.name)
         scratch = Path(self.ends.enter_context(tempfile.TemporaryDirectory(prefix="fleet-")))
         # Asks all servers at once: asking a hundred busy ones in turn takes too long. Processes
         # are started by the host's own thread, because they end with the thread.
         self.pool = self.ends.enter_context(ThreadPoolExecutor(POOL_SIZE))
-        servers = [
-            self._server(f"list:{share.connections}:{workloads.PAGE_BYTES}") for share in shares
-        ]
         # Over TLS if the trial is: importing ssl must not fall into it.
-        warmup = self._server(workloads.WARMUP_SITE)
-        for share, server in zip(shares, servers, strict=True):
-            worker = self.ends.enter_context(WorkerProcess(f"worker {share.number}"))
-            self.crews.append(Crew(share, server, worker))
-            worker.command(self._command(share, server, warmup, scratch))
-        for crew in self.crews:
-            crew.worker.ready(READY_S)
-        for crew in self.crews:
-            crew.server.reset()
-            crew.server.hold()
+        tls, seed = Tls() if plan.over_tls else None, workloads.SITE_SEED
+        warmup = Server(workloads.WARMUP_SITE, seed=seed, cores=[], tls=tls)
+        warmups = {tls: self.ends.enter_context(warmup)}
+        anywhere = cpu.Pinning([], [], "a fleet uses every processor")
+        bench = Bench(warmups, {plan.backend.name: plan.backend}, anywhere, seed, scratch)
+        for share in plan.shares_of(self.name):
+            point = plan.point(share)
+            turn = Turn(0, point.id, share.number, Label(plan.backend.name))
+            trial = Crawling(bench, point, turn, share.number)
+            block.start(self.ends, trial, None)
+            trial.worker.what = f"worker {share.number}"
+            self.trials.append(trial)
+        for trial in self.trials:
+            trial.ready()
+            trial.tell()
+        for trial in self.trials:
+            trial.worker.ready(READY_S)
+        for trial in self.trials:
+            trial.server.reset()
+            trial.hold()
         memory.wait_until_settled()
-        self.before, self.counters = self._memory(), kernel.counters()
-
-    def _server(self, site: str) -> Server:
-        server = Server(site, seed=workloads.SITE_SEED, cores=[], tls=self.plan.tls)
-        return self.ends.enter_context(server)
-
-    def _command(self, share: Share, server: Server, warmup: Server, scratch: Path) -> Command:
-        plan, times = self.plan, scratch / f"times-{share.number}"
-        rate = plan.ramp_per_s * share.connections / plan.connections
-        return Command(
-            backend=plan.backend,
-            prefix=server.prefix,
-            warmup_prefix=warmup.prefix,
-            urls=share.connections,
-            slots=share.connections,
-            timeout_s=2 * plan.patience_s,
-            schedule=Schedule(kind="constant", rate=rate),
-            switch_interval_s=HOLD_SWITCH_S,
-            out=str(times),
-            cafile=authorities(times.with_suffix(".pem"), warmup, server),
-        )
-
-    def _memory(self) -> Snapshot:
-        stack = memory.kernel_stack_bytes()
-
-        def read(pid: int) -> MemoryParts:
-            return memory.process_parts(psutil.Process(pid), stack)
-
-        own = memory.total([read(crew.worker.pid) for crew in self.crews])
-        other = memory.total([read(crew.server.pid) for crew in self.crews])
-        return Snapshot(own, other, memory.free_memory(or_anonymous=True), objects.read_slabs())
+        workers = [trial.worker.pid for trial in self.trials]
+        self.reader = memory.Reader(workers, [trial.server.pid for trial in self.trials])
+        self.before, self.counters = self.reader.read(), kernel.counters()
 
     def go(self) -> None:
-        for crew in self.crews:
-            crew.worker.go()
+        for trial in self.trials:
+            trial.worker.go()
 
     def look(self) -> HostStatus:
-        held = sum(self.pool.map(lambda crew: crew.server.held(), self.crews))
-        for crew in self.crews:
-            if crew.result is None:
+        held = sum(self.pool.map(Crawling.held, self.trials))
+        for trial in self.trials:
+            if trial.result is None:
                 with suppress(TimeoutError):
-                    crew.result = crew.worker.result(time.monotonic() + LOOK_S)
-        results = sum(crew.result is not None for crew in self.crews)
+                    trial.result = trial.worker.result(time.monotonic() + LOOK_S)
+        results = sum(trial.result is not None for trial in self.trials)
         return HostStatus(held, results, memory.free_memory())
 
-    def read(self) -> None:
-        self.held = self._memory()
-
-    def release(self) -> None:
-        """Release the held answers, all servers together at the pace of the ramp."""
-        per_s = self.plan.ramp_per_s / len(self.plan.shares)
-        list(self.pool.map(lambda crew: crew.server.release(per_s), self.crews))
+    def release(self, per_s: float) -> None:
+        """Read the memory, then release the answers of all servers together, each at this pace."""
+        self.held = self.reader.read()
+        list(self.pool.map(lambda trial: trial.server.release(per_s), self.trials))
 
     def report(self) -> HostRecord:
-        connections = sum(crew.share.connections for crew in self.crews)
+        connections = sum(trial.slots for trial in self.trials)
+        growth, reasons = gained(self.before, self.held, connections)
         seen = {
-            "workers": [self._worker(crew) for crew in self.crews],
-            "growth": growth(self.before, self.held, connections),
+            "workers": [judged(trial) for trial in self.trials],
+            "growth": growth,
+            "reasons": reasons,
             "kernel": kernel.delta(self.counters, kernel.counters()),
         }
         return self.record.model_copy(update=seen)
 
-    def _worker(self, crew: Crew) -> Worker:
-        server, result, share = crew.server, crew.result, crew.share
-        assert result is not None
-        ledger, values = server.ledger(), asdict(result)
-        void = void_reason(self.plan.under, result, ledger, share.connections, server.digest)
-        return Worker(
-            worker=share.number,
-            connections=share.connections,
-            **{name: values[name] for name in Worker.model_fields.keys() & values.keys()},
-            digest_expected=server.digest,
-            ledger=ledger,
-            void=void and f"worker {share.number} on host {self.name}: {void}",
-        )
-
     def stop(self) -> None:
-        for crew in self.crews:
-            if crew.result is None:
-                crew.worker.process.kill()  # it would not end by itself
+        for trial in self.trials:
+            trial.end()  # a worker would not end by itself while it waits for an answer
         self.ends.close()
-        self.crews = []
+        self.trials = []
 
 
-def growth(before: Snapshot, held: Snapshot, connections: int) -> Growth:
-    """What a host gained with these connections, by owner."""
+def judged(trial: Crawling) -> Worker:
+    """What a worker did, and whether it counts."""
+    trial.collect()
+    assert trial.result is not None
+    assert trial.ledger is not None
+    values = asdict(trial.result)
+    return Worker(
+        worker=trial.number,
+        connections=trial.slots,
+        **{name: values[name] for name in Worker.model_fields.keys() & values.keys()},
+        digest_expected=trial.server.digest,
+        ledger=trial.ledger,
+        void=trial.why_void(trial.result, {}),
+    )
+
+
+def gained(
+    before: Snapshot, held: Snapshot, connections: int
+) -> tuple[dict[str, int | None], dict[str, str]]:
+    """Bytes by owner that a host gained with these connections; why some are unknown."""
     assert before.other is not None
     assert held.other is not None
-    own = memory.grown(before.own, held.own, (*OWN, "kernel_stack_bytes"))
-    server = memory.grown(before.other, held.other, OWN)
+    seen = memory.memory(before, held, connections)
+    server = grown(before.other, held.other, OF_SERVER)
     of_kernel = memory.kernel_growth(before, held, connections)
-    parts = {
-        **own,
+    growth = {
+        **grown(seen.before, seen.held, OF_CLIENT),
         **{f"server_{part}": gain for part, gain in server.items()},
-        "send_buffer_bytes": memory.send_buffers(before.own, held.own, connections),
-        "kernel_socket_bytes": of_kernel.sockets,
-        "kernel_other_bytes": of_kernel.other,
         "server_kernel_bytes": added((of_kernel.server_sockets, of_kernel.server_other)),
-        "machine_drop_bytes": memory.second_method(before, held),
+        "machine_drop_bytes": seen.machine_drop_bytes,
     }
-    reasons = {part: why for part, why in UNKNOWN.items() if parts[part] is None}
-    return Growth.model_validate(parts | {"reasons": reasons})
+    return growth, seen.reasons

@@ -10,19 +10,19 @@ for its own doctor to say (:mod:`bench.machine.doctor`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
-from bench.conditions.condition import Condition
-from bench.conditions.held import HELD
-from bench.conditions.ways import Way
+from bench.conditions.held import Filling
 from bench.fleet.records import HostRecord, label_of, words_of
 from bench.machine.doctor import BYTES_PER_CONNECTION, SPARE_DESCRIPTORS, CheckResult, Needs
-from bench.run.preflight import SERVER_KIB, client_kib
-from bench.sides.servers import Tls
+from bench.plan.participants import only
+from bench.plan.workloads import Point, c10k
+from bench.run.preflight import SERVER_KIB, THREADED, client_kib
 from bench.study.record import StudyError
 from bench.text import KIB, MIB
+from crawlers.backend import Backend
 
 CONNECTION_KIB: Final = {"callbacks": (15, 64), "generators": (16, 68), "async_await": (24, 328)}
 """KiB of both ends, kernel and user, and what TLS adds to them, rounded up.
@@ -45,8 +45,6 @@ up, each further connection searches thousands of ports: with 16,667 connections
 for 28,232 ports, the ramp stalled at 14,000 with all processors busy in the kernel.
 """
 
-TASKS: Final = 3
-"""Threads of a share that hold no connection: the worker's, and the server's two."""
 RAMP_PER_S: Final = 5000
 """Connections that the whole fleet opens per second, by default."""
 TLS_RAMP_PER_S: Final = 500
@@ -65,18 +63,13 @@ class Share:
 
 @dataclass(frozen=True)
 class FleetPlan:
-    """Connections divided evenly among hosts.
-
-    ``threads`` means that the backend starts one thread per connection; ``ramp`` is the pace at
-    which the connections are opened, per second, if it is not the usual one.
-    """
+    """Connections divided evenly among hosts, opened at a pace."""
 
     connections: int
-    backend: str
+    backend: Backend
     hosts: Sequence[HostRecord]
-    threads: bool = False
-    tls: Tls | None = None
-    ramp: float | None = None
+    over_tls: bool = False
+    ramp_per_s: float = RAMP_PER_S
 
     @cached_property
     def shares(self) -> tuple[Share, ...]:
@@ -89,35 +82,35 @@ class FleetPlan:
         if (largest := min(most)) < 1:
             raise StudyError("a process cannot hold a single connection here: ulimit -n is too low")
         count = max(-(-total // largest), min(len(hosts), total))
+        sizes = (total // count + (number < total % count) for number in range(count))
         return tuple(
-            Share(
-                number, total // count + (number < total % count), hosts[number % len(hosts)].host
-            )
-            for number in range(count)
+            Share(number, size, hosts[number % len(hosts)].host)
+            for number, size in enumerate(sizes)
         )
 
     def shares_of(self, host: str) -> list[Share]:
         return [share for share in self.shares if share.host == host]
 
+    def point(self, share: Share) -> Point:
+        """What the worker of a share does, as a campaign plans it."""
+        point = c10k(share.connections, only((self.backend.name,), 1), tls=self.over_tls)
+        pace = Filling(per_s=self.ramp_per_s * share.connections / self.connections)
+        conditions = (pace, *point.conditions[1:])
+        return replace(point, conditions=conditions, deadline_s=2 * self.patience_s)
+
     def needs(self, host: str) -> Needs:
         """What a host needs for its shares."""
         shares = self.shares_of(host)
         connections = sum(share.connections for share in shares)
+        usual = BYTES_PER_CONNECTION // KIB, client_kib(self.backend.name) + SERVER_KIB
+        plain, encrypted = CONNECTION_KIB.get(self.backend.name, usual)
         return Needs(
             connections=connections,
-            threads=connections * self.threads + len(shares) * TASKS,
+            threads=connections if self.backend.family == THREADED else 0,
             shares=max(len(shares), 1),
-            connection_bytes=self.connection_bytes,
+            connection_bytes=KIB * (plain + encrypted * self.over_tls),
             process_bytes=len(shares) * SHARE_BYTES + HOST_BYTES,
         )
-
-    @property
-    def under(self) -> tuple[Condition, ...]:
-        return (HELD, *([Way(tls=self.tls)] if self.tls else []))
-
-    @property
-    def ramp_per_s(self) -> float:
-        return self.ramp or (TLS_RAMP_PER_S if self.tls else RAMP_PER_S)
 
     @property
     def ramp_s(self) -> float:
@@ -129,19 +122,12 @@ class FleetPlan:
 
     @property
     def label(self) -> str:
-        return label_of(self.backend, over_tls=self.tls is not None)
+        return label_of(self.backend.name, over_tls=self.over_tls)
 
     @property
     def words(self) -> str:
         """``1,000,000 connections of callbacks over TLS``."""
         return f"{self.connections:,} connections of {words_of(self.label)}"
-
-    @property
-    def connection_bytes(self) -> int:
-        """What a connection may take at both ends, rounded up, without its thread."""
-        usual = BYTES_PER_CONNECTION // KIB, client_kib(self.backend) + SERVER_KIB
-        plain, encrypted = CONNECTION_KIB.get(self.backend, usual)
-        return KIB * (plain + (encrypted if self.tls else 0))
 
     def refusal(self, examined: Mapping[str, Sequence[CheckResult]]) -> str | None:
         """Why it does not fit, by what the doctors of hosts say; None if it does."""

@@ -7,35 +7,10 @@ from typing import Final
 
 from pydantic import Field
 
-from bench.machine.memory import NO_PROC, NO_SLABINFO, PARTS, added
+from bench.machine.memory import added
 from bench.schema import Ledger, Record
 from bench.study.record import Run, Study
-from bench.text import KIB, plural
-
-
-class Growth(Record):
-    """What was added between "all ready" and "all held", in bytes, by owner; None if unknown."""
-
-    user_bytes: int | None = None
-    page_table_bytes: int | None = None
-    kernel_stack_bytes: int | None = None
-    send_buffer_bytes: int | None = None
-    kernel_socket_bytes: int | None = None  # the client's half
-    kernel_other_bytes: int | None = None  # files, inodes, epoll items, ports, tasks
-    server_user_bytes: int | None = None
-    server_page_table_bytes: int | None = None
-    server_kernel_bytes: int | None = None  # the server's half, with its epoll items
-    machine_drop_bytes: int | None = None  # second method: free memory of all machines
-    reasons: dict[str, str] = Field(default_factory=dict)
-
-
-UNKNOWN: Final = {
-    **{part: why for part, (_, why) in PARTS.items() if part in Growth.model_fields},
-    "server_user_bytes": NO_PROC,
-    "server_page_table_bytes": NO_PROC,
-    "server_kernel_bytes": NO_SLABINFO,
-}
-"""Each part of a growth, and why it may be unknown."""
+from bench.text import GIB, KIB, plural
 
 
 class Worker(Record):
@@ -61,12 +36,15 @@ class HostRecord(Record):
     """One host: its name, the limits of a process there, and what its workers did and gained."""
 
     host: str  # "10.0.0.2:4321", the dask worker's address
+    boot: str | None = None  # tells machines apart
     cores: int
     descriptors: int
     ports: int
     memory_available_bytes: int
     workers: list[Worker] = Field(default_factory=list)
-    growth: Growth | None = None
+    # Bytes that they gained between "all ready" and "all held", by owner; None if unknown.
+    growth: dict[str, int | None] = Field(default_factory=dict)
+    reasons: dict[str, str] = Field(default_factory=dict)  # why a part is unknown
     kernel: dict[str, int | None] = Field(default_factory=dict)  # what its counters rose by
 
 
@@ -77,6 +55,10 @@ class Moment(Record):
     connections: int  # held, counted by the servers
     used_bytes: int | None  # of memory, in addition to that before the first connection
 
+    @property
+    def used_gib(self) -> float | None:
+        return None if self.used_bytes is None else max(self.used_bytes, 0) / GIB
+
 
 class FleetTrial(Record):
     """One trial of the whole fleet, with everything that its hosts reported."""
@@ -85,10 +67,7 @@ class FleetTrial(Record):
     tls: str | None  # "TLS 1.3, ecdsa, tickets"; None: plain HTTP
     connections: int  # planned: slots of all workers together
     ramp_per_s: float
-    share: int  # the most connections of a worker
-    page_bytes: int
     hosts: list[HostRecord]
-    held: int | None = None  # at the barrier, counted by the servers
     opened_s: float | None = None  # from the start to the barrier
     released_s: float | None = None  # from the release to the last worker's result
     samples: list[Moment] = Field(default_factory=list)
@@ -107,7 +86,7 @@ class FleetTrial(Record):
 
     def per_connection(self, parts: Sequence[str]) -> float | None:
         """Bytes of some parts per connection; None if one of them was not measured."""
-        total = added(getattr(host.growth, part, None) for host in self.hosts for part in parts)
+        total = added(host.growth.get(part) for host in self.hosts for part in parts)
         return None if total is None else total / self.connections
 
 
@@ -157,12 +136,3 @@ def sentence(trial: FleetTrial) -> str:
         f"{words_of(trial.label)}, {trial.connections:,} connections, {workers}: "
         f"all held after {trial.opened_s:.1f} s, released in {trial.released_s:.1f} s{each}"
     )
-
-
-def faults(run: Run[FleetTrial]) -> list[str]:
-    """What was refused, failed or is void, and why."""
-    faults = []
-    for program, reason in run.reasons().items():
-        label, connections = program.split()
-        faults.append(f"{words_of(label)}, {int(connections):,} connections: {reason}")
-    return faults

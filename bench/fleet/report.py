@@ -7,19 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from bench.analysis.stats import Spread, spread
-from bench.fleet.records import BUDGET, WHOLE, FleetTrial, Moment, faults, held, largest, words_of
+from bench.fleet.records import BUDGET, WHOLE, FleetTrial, Moment, held, largest, words_of
 from bench.show.figures import Axis, Figure, LinePoint, Lines, Plot
 from bench.show.table import Column, Row, Table, name
 from bench.study.record import Run
 from bench.study.report import Report, drawn
-from bench.text import GIB, KIB, count, listing, number, size_words
+from bench.text import GIB, KIB, count, listing, number
 
 RAMP: Final = "fleet-ramp"
 MEMORY: Final = "fleet-memory"
 COUNTERS: Final = ("ListenOverflows", "TCPTimeouts", "RetransSegs")
 CLIENT: Final = [part for name, parts in BUDGET if name.startswith("client") for part in parts]
 """The parts of the client's side, including its half of the kernel memory."""
-
 FLAT: Final = 0.1
 """A line that varies by less than a tenth counts as flat."""
 
@@ -30,9 +29,9 @@ def ramp(run: Run[FleetTrial]) -> Figure | str:
     trials = {trial.label: trial for trial in held(run) if trial.connections == most}
     if not trials:
         return "no valid trial that held connections"
-    curves = {
-        "connections held, counted by the servers": connections,
-        "additional memory of the machines, GiB": additional_gib,
+    curves: Mapping[str, Callable[[Moment], float | None]] = {
+        "connections held, counted by the servers": lambda moment: moment.connections,
+        "additional memory of the machines, GiB": lambda moment: moment.used_gib,
     }
     plots = []
     for panel, value in curves.items():
@@ -53,14 +52,6 @@ def ramp(run: Run[FleetTrial]) -> Figure | str:
         notes=("Memory of both ends: clients, servers and the kernel.",),
     )
     return drawn(figure, f"fleet {run.head.run}", run.head)
-
-
-def connections(moment: Moment) -> float | None:
-    return moment.connections
-
-
-def additional_gib(moment: Moment) -> float | None:
-    return None if moment.used_bytes is None else max(moment.used_bytes, 0) / GIB
 
 
 def curve(trial: FleetTrial, value: Callable[[Moment], float | None]) -> list[LinePoint]:
@@ -95,36 +86,33 @@ def memory(run: Run[FleetTrial]) -> Figure | str:
 
 
 def memory_headline(lines: Mapping[str, Sequence[LinePoint]]) -> str | None:
-    """Of the label with the most connections: whether each costs as much as with the fewest."""
+    """Of the label with the most connections, if each takes as much as with the fewest."""
     label, line = max(lines.items(), key=lambda item: item[1][-1].x)
-    first, last = line[0], line[-1]
-    if first is last:
-        return None
+    few, many = line[0], line[-1]
     values = [point.y.median for point in line]
-    if max(values) / min(values) - 1 <= FLAT:
-        takes = f"as much memory with {count(last.x)} open as with {count(first.x)}"
-    else:
-        few, many = (size_words(KIB * point.y.median, 2) for point in (first, last))
-        takes = f"{few} with {count(first.x)} open, {many} with {count(last.x)}"
-    return f"A connection of {words_of(label)} takes {takes}"
+    if few is many or max(values) / min(values) - 1 > FLAT:
+        return None
+    return (
+        f"A connection of {words_of(label)} takes as much memory with {count(many.x)} open "
+        f"as with {count(few.x)}"
+    )
 
 
 def held_table(trials: Sequence[FleetTrial]) -> Table:
-    def known(value: int | None) -> str:
-        return "not known" if value is None else f"{value:,}"
-
     columns = ("connections", "workers", "opened in s", "released in s", *COUNTERS)
-    rows = [
-        [
-            words_of(trial.label),
-            known(trial.connections),
-            known(len(trial.workers)),
-            f"{trial.opened_s:.1f}",
-            f"{trial.released_s:.1f}",
-            *(known(trial.counted(counter)) for counter in COUNTERS),
-        ]
-        for trial in trials
-    ]
+    rows: list[Row] = []
+    for trial in trials:
+        counters = map(trial.counted, COUNTERS)
+        rows.append(
+            [
+                words_of(trial.label),
+                f"{trial.connections:,}",
+                f"{len(trial.workers):,}",
+                f"{trial.opened_s:.1f}",
+                f"{trial.released_s:.1f}",
+                *("not known" if rise is None else f"{rise:,}" for rise in counters),
+            ]
+        )
     return Table("Held at one barrier", [name("backend"), *map(Column, columns)], rows)
 
 
@@ -144,8 +132,8 @@ def budget_table(trials: Sequence[FleetTrial]) -> Table:
         if trials
     ]
     heads = [Column(f"{words_of(trial.label)}, {trial.connections:,}") for trial in trials]
-    growths = [host.growth for trial in trials for host in trial.hosts if host.growth]
-    reasons = {why for growth in growths for why in growth.reasons.values()}
+    hosts = (host for trial in trials for host in trial.hosts)
+    reasons = {why for host in hosts for why in host.reasons.values()}
     notes = [f"Not measured: {'; '.join(sorted(reasons))}."] if reasons else []
     return Table("Memory of one connection, in KiB", [name("owner"), *heads], rows, notes=notes)
 
@@ -162,7 +150,7 @@ def report(run: Run[FleetTrial]) -> Report:
         tables=[held_table(held(run)), budget_table(largest(run))],
         designs=[ramp(run), memory(run)],
         backends=backends(run),
-        notes=faults(run),
+        notes=run.faults(),
     )
 
 

@@ -27,7 +27,6 @@ from rich.table import Table
 from rich.text import Text
 
 from bench.errors import BenchError
-from bench.filesystem import packaged
 from bench.machine import build, cpu, environment, host, kernel, procfs, switches
 from bench.terminal import Terminal
 from bench.text import KIB
@@ -65,10 +64,8 @@ class Finding:
     bad: str = ""  # else what is said when all is well
 
 
-FINDINGS: Final = packaged(
-    Path(__file__).with_name("doctor.toml"),
-    lambda text: {case: Finding(**words) for case, words in tomllib.loads(text).items()},
-)
+_SAID: Final = tomllib.loads(Path(__file__).with_name("doctor.toml").read_text(encoding="utf-8"))
+FINDINGS: Final = {case: Finding(**words) for case, words in _SAID.items()}
 """A check, or a check and a case of it (``swap-unused``) -> what is said of it."""
 
 

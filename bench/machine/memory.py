@@ -236,27 +236,30 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads the memory of a worker with its children and, if given, of its server.
+    """Reads the memory of workers with their children and, if given, of their servers.
 
     ``read`` raises psutil.NoSuchProcess if one of them has ended. It takes a few
     milliseconds, more with thousands of threads, and changes nothing.
     """
 
-    worker_pid: int
-    server_pid: int | None = None
+    workers: Sequence[int]  # process numbers
+    servers: Sequence[int] = ()
     # Found once: readings to compare must use the same size.
     stack_bytes: int | None = field(default_factory=kernel_stack_bytes)
 
     def read(self) -> Snapshot:
         """Look at the machine first, then at the processes."""
         slabs, free = objects.read_slabs(), free_memory(or_anonymous=True)
-        worker = psutil.Process(self.worker_pid)
-        family = (worker, *worker.children(recursive=True))
-        own = total([process_parts(process, self.stack_bytes) for process in family])
-        server = psutil.Process(self.server_pid) if self.server_pid else None
-        other = process_parts(server, self.stack_bytes) if server else None
-        pids = filter(None, (self.worker_pid, self.server_pid))
-        return Snapshot(own, other, free, slabs or objects.counted(*pids))
+        processes = [psutil.Process(pid) for pid in self.workers]
+        children = [child for worker in processes for child in worker.children(recursive=True)]
+        own = self._parts([*processes, *children])
+        servers = [psutil.Process(pid) for pid in self.servers]
+        other = self._parts(servers) if servers else None
+        counted = slabs or objects.counted(*self.workers, *self.servers)
+        return Snapshot(own, other, free, counted)
+
+    def _parts(self, processes: Sequence[psutil.Process]) -> MemoryParts:
+        return total([process_parts(process, self.stack_bytes) for process in processes])
 
 
 # --- what grew ---------------------------------------------------------------------------

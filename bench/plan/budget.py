@@ -26,7 +26,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from bench.filesystem import packaged
 from bench.plan.labels import Label
 from bench.plan.participants import BASE
 from bench.plan.plan import PlannedPoint
@@ -48,10 +47,8 @@ class Weights:
     opened: float | None = None
 
 
-WEIGHTS: Final = packaged(
-    Path(__file__).with_name("weights.toml"),
-    lambda text: {name: Weights(**row) for name, row in tomllib.loads(text).items()},
-)
+_TABLE: Final = tomllib.loads(Path(__file__).with_name("weights.toml").read_text(encoding="utf-8"))
+WEIGHTS: Final = {name: Weights(**row) for name, row in _TABLE.items()}
 OTHER: Final = Weights()
 
 DILUTED = 0.6

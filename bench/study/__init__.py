@@ -4,5 +4,5 @@ A study is a name, the type of what one of its processes saw, and programs. The 
 rounds, each round in a random order (:mod:`~bench.study.runner`). Every process appends one line to
 ``NAME.jsonl`` (:mod:`~bench.study.record`), and tables and charts are made from that file alone
 (:mod:`~bench.study.report`). What is left to a study itself is what it starts, what it reads, and
-what it says: see :mod:`bench.micro`, :mod:`bench.costs`, :mod:`bench.claims`, :mod:`bench.fleet`.
+what it says: see :mod:`bench.tasks`, :mod:`bench.costs`, :mod:`bench.claims`, :mod:`bench.fleet`.
 """

@@ -103,6 +103,10 @@ class Run(Generic[Part]):
                 reasons_of.setdefault(sample.program, {})[f"{mark}{sample.reason}"] = None
         return {program: "; ".join(reasons) for program, reasons in reasons_of.items()}
 
+    def faults(self) -> list[str]:
+        """The same in words: ``trio: trio is not installed``."""
+        return [f"{program}: {reason}" for program, reason in self.reasons().items()]
+
     @property
     def taken(self) -> bool:
         """Whether any program ran, whatever came of it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,6 @@ from typing import Any
 from rich.console import Console
 
 from bench import filesystem
-from bench.analysis.stats import EQUIVALENT
-from bench.questions.question import few, strongest_of
 from bench.report.charts import Sheet, designed
 from bench.report.files import CHARTS, SUMMARY
 from bench.report.tables import section, show
@@ -85,23 +83,6 @@ def by_repeat(
     return rows
 
 
-def contrast(
-    measured: Measured, key: str, pairs: Iterable[tuple[str, str]], costs: str, by: str
-) -> str | None:
-    """A sentence with the two of these ways that differ most; None without any two."""
-    compared = measured.compared(key, pairs)
-    most = strongest_of(compared)
-    if most is None:
-        return None
-    trials = few(most.ratio.blocks)
-    if not trials and not most.ratio.shown:
-        alike = all(comparison.ratio.verdict == EQUIVALENT for comparison in compared)
-        undecided = "Whether one way costs more than another is undecided"
-        return f"{costs} about as much in every way" if alike else undecided
-    high, low = map(measured.measures[key].unit.words, most.medians)
-    return f"{costs} {high} {by} {most.label} and {low} {by} {most.base}{trials}"
-
-
 def of_run(
     run: Run[Any], measured: Measured, title: str, about: str, first: str, notes: Sequence[str] = ()
 ) -> Table:
@@ -110,5 +91,4 @@ def of_run(
     ``first`` heads the column of names; ``notes`` come last.
     """
     table = measured.table(f"{title} ({run.head.environment.python})", about)
-    missing = [f"{program}: {reason}" for program, reason in run.reasons().items()]
-    return replace(table, columns=[name(first), *table.columns[1:]], notes=[*missing, *notes])
+    return replace(table, columns=[name(first), *table.columns[1:]], notes=[*run.faults(), *notes])

@@ -107,7 +107,7 @@ class Material:
             and f"fleet {self.fleet.head.run}; {machine(self.fleet.head.environment)}",
             "fleet": self.fleet and self.fleet.head.environment,
             "largest": fleet_records.largest(self.fleet) if self.fleet else [],
-            "refused": fleet_records.faults(self.fleet) if self.fleet else [],
+            "refused": self.fleet.faults() if self.fleet else [],
             "verdicts": self.verdicts,
             "judged": self.judged,
             "sentences": self.sentences(),

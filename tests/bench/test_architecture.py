@@ -23,7 +23,7 @@ ROWS = (
     ("cli",),
     ("talk",),
     ("capacity", "claims", "costs", "fleet"),
-    ("micro",),
+    ("tasks",),
     ("study",),
     ("report",),
     ("questions",),

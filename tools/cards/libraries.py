@@ -9,7 +9,6 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
-from bench.filesystem import packaged
 from bench.report import markup
 
 Text = Annotated[str, AfterValidator(lambda text: " ".join(text.split()))]
@@ -46,7 +45,7 @@ class Libraries(BaseModel):
 @cache
 def libraries() -> Libraries:
     file = Path(__file__).with_name("libraries.toml")
-    return packaged(file, lambda text: Libraries.model_validate(tomllib.loads(text)))
+    return Libraries.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
 
 
 def of(backend: str) -> LibraryEntry | None:

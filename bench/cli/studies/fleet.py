@@ -21,16 +21,14 @@ from rich.console import Console
 from rich.text import Text
 
 from bench.cli import DONE, FAILED, options
-from bench.cli.options import names, positive, seconds
+from bench.cli.options import names, positive
 from bench.cli.studies import exit_code
-from bench.fleet import cluster, hold, report
-from bench.fleet.cluster import Fleet
+from bench.fleet import hold, report
+from bench.fleet.hold import Fleet
 from bench.fleet.plan import RAMP_PER_S, TLS_RAMP_PER_S, FleetPlan
-from bench.fleet.records import STUDY, FleetTrial
+from bench.fleet.records import STUDY, FleetTrial, words_of
 from bench.machine.doctor import CheckResult, show
 from bench.plan import backends
-from bench.run.preflight import THREADED
-from bench.sides.servers import Tls
 from bench.study import runner
 from bench.study.record import StudyError
 from bench.study.runner import Program
@@ -60,14 +58,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     words = "connections that the whole fleet opens per second"
     value("--ramp", positive, "N", words, shown=f"{RAMP_PER_S}, over TLS {TLS_RAMP_PER_S}")
     value("--scheduler", str, "ADDRESS", "of a dask cluster, such as tcp://10.0.0.1:8786")
-    words = "give up a host that does not answer for S seconds"
-    value("--answer", seconds, "S", words, cluster.ANSWER_S, "%(default)g")
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
     whole = True
     if not arguments.redraw:
-        with cluster.connected(arguments.scheduler, arguments.answer) as fleet:
+        with hold.connected(arguments.scheduler) as fleet:
             plans = planned(arguments, fleet)
             if arguments.plan:
                 examined = [show_plan(fleet, plan, console) for plan in plans]
@@ -82,20 +78,14 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 
 def planned(arguments: argparse.Namespace, fleet: Fleet) -> list[FleetPlan]:
     """A plan of each trial."""
-    hosts = list(fleet.call("limits").values())
+    hosts = list(fleet.limits.values())
+    ramp = arguments.ramp or (TLS_RAMP_PER_S if arguments.tls else RAMP_PER_S)
     known = backends.choose(arguments.backends)
     for backend in known:
         if arguments.tls and backend.no_https:
             raise StudyError(f"{backend.name} has no HTTPS: {backend.no_https}")
     return [
-        FleetPlan(
-            connections,
-            backend.name,
-            hosts,
-            threads=backend.family == THREADED,
-            tls=Tls() if arguments.tls else None,
-            ramp=arguments.ramp,
-        )
+        FleetPlan(connections, backend, hosts, arguments.tls, ramp)
         for connections in arguments.connections
         for backend in known
     ]
@@ -103,7 +93,8 @@ def planned(arguments: argparse.Namespace, fleet: Fleet) -> list[FleetPlan]:
 
 def program(fleet: Fleet, plan: FleetPlan) -> Program[FleetTrial]:
     refusal = plan.refusal(fleet.call("examine", plan))
-    return Program(f"{plan.label} {plan.connections}", lambda _: hold.measure(fleet, plan), refusal)
+    name = f"{words_of(plan.label)}, {plan.connections:,} connections"
+    return Program(name, lambda _: hold.measure(fleet, plan), refusal)
 
 
 def show_plan(fleet: Fleet, plan: FleetPlan, console: Console) -> dict[str, list[CheckResult]]:

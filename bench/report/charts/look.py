@@ -11,7 +11,6 @@ from typing import Any, Final, Literal
 
 import matplotlib
 
-from bench.filesystem import packaged
 from bench.palette import PALETTES, mix, readable
 from bench.plan.labels import Label
 from bench.plan.participants import MAIN_VARIANTS
@@ -127,9 +126,7 @@ class Look:
 
 @cache
 def _common() -> matplotlib.RcParams:
-    return packaged(
-        STYLE, lambda _: matplotlib.rc_params_from_file(STYLE, use_default_template=False)
-    )
+    return matplotlib.rc_params_from_file(STYLE, use_default_template=False)
 
 
 @contextmanager

@@ -256,21 +256,6 @@ def test_aa_false_alarm_rate_is_near_nominal(drift: float) -> None:
     assert interval_alarms / tested <= 0.11
 
 
-def test_no_effect_gives_no_claims() -> None:
-    found = synthetic.compared(made(effects=False, blocks=6, samples=30, noise=0.04))
-    assert sum(c.ratio.shown for c in found) <= 1
-
-
-def test_noise_floor_grows_with_the_noise() -> None:
-    floors = [
-        stats.aa_noise_floor(made(noise=scale, samples=30, workloads=("throughput", "waiting"))).log
-        for scale in (0.01, 0.08)
-    ]
-    assert floors[0] is not None
-    assert floors[1] is not None
-    assert floors[0] < floors[1]
-
-
 def test_void_trials_are_never_averaged() -> None:
     whole = made(samples=30, workloads=("throughput",))
     trial, *others = whole.trials

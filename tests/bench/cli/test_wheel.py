@@ -82,7 +82,7 @@ def test_a_wheel_works_in_an_empty_folder(site: Path, tmp_path: Path) -> None:
         ),
         (["report", "A"], "A: no campaign here (no trials.jsonl); run one with: c10k-bench run"),
         (["advise"], "no campaign here (no trials.jsonl); run one with: c10k-bench run"),
-        (["study", "micro", "--redraw"], "measure with c10k-bench study micro --out results/micro"),
+        (["study", "tasks", "--redraw"], "measure one with c10k-bench study"),
     ],
 )
 def test_hints_are_those_of_the_installed_command(

@@ -7,17 +7,18 @@ from typing import Any
 import pytest
 
 from bench.fleet import hold, plan
-from bench.fleet.cluster import Here
+from bench.fleet.hold import Fleet
 from bench.fleet.host import HostStatus
 from bench.fleet.plan import FleetPlan
 from bench.fleet.records import Worker
 from bench.study.runner import Lost
+from crawlers.registry import load
 from tests.bench.fleet.test_plan import HOST
 
-PLAN = FleetPlan(10, "callbacks", [HOST], ramp=1e9)
+PLAN = FleetPlan(10, load("callbacks"), [HOST], ramp_per_s=1e9)
 
 
-class Told(Here):
+class Stub:
     """A host with one worker."""
 
     def __init__(self, status: HostStatus, void: str | None) -> None:
@@ -26,12 +27,9 @@ class Told(Here):
         self.answers = {"look": status, "report": HOST.model_copy(update={"workers": [worker]})}
         self.calls: list[str] = []
 
-    def call(self, method: str, *_: Any) -> dict[str, Any]:
+    def do(self, method: str, *_: object) -> object:
         self.calls.append(method)
-        return {HOST.host: self.answers.get(method)}
-
-    def stop(self) -> None:
-        self.calls.append("stop")
+        return self.answers.get(method)
 
 
 @pytest.fixture(autouse=True)
@@ -41,10 +39,11 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_memory_is_read_once_all_are_held_and_before_any_is_released() -> None:
-    fleet = Told(HostStatus(held=10, results=1, free_bytes=7), None)
-    trial = hold.measure(fleet, PLAN)
-    assert fleet.calls == ["start", "go", "look", "read", "release", "look", "report", "stop"]
-    assert (trial.held, len(trial.workers), trial.samples[0].used_bytes) == (10, 1, 0)
+    host = Stub(HostStatus(held=10, results=1, free_bytes=7), None)
+    trial = hold.measure(Fleet({HOST.host: host}), PLAN)
+    assert host.calls == ["limits", "start", "go", "look", "release", "look", "report", "stop"]
+    assert (trial.samples[0].connections, trial.samples[0].used_bytes) == (10, 0)
+    assert len(trial.workers) == 1
 
 
 @pytest.mark.parametrize(
@@ -52,15 +51,15 @@ def test_memory_is_read_once_all_are_held_and_before_any_is_released() -> None:
     [
         (9, 0, None, "only 9 of 10 connections after 0 s"),
         (10, 0, None, "only 0 of 1 workers gave a result"),
-        (10, 1, "worker 0 on host a: wrong digest", "worker 0 on host a: wrong digest"),
+        (10, 1, "wrong digest", "worker 0 on host 10.0.0.1:1: wrong digest"),
     ],
 )
 def test_a_trial_that_does_not_count_is_void_and_keeps_what_there_is(
     held: int, results: int, void: str | None, reason: str
 ) -> None:
-    fleet = Told(HostStatus(held, results, free_bytes=None), void)
+    host = Stub(HostStatus(held, results, free_bytes=None), void)
     with pytest.raises(Lost, match=reason) as lost:
-        hold.measure(fleet, PLAN)
+        hold.measure(Fleet({HOST.host: host}), PLAN)
     assert lost.value.status == "void"
-    assert getattr(lost.value.part, "held", None) == held
-    assert fleet.calls[-1] == "stop"
+    assert getattr(lost.value.part, "samples", [])[-1].connections == held
+    assert host.calls[-1] == "stop"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.fleet import host, plan
+from bench.fleet import host
 from bench.fleet.host import Host
 from bench.fleet.plan import FleetPlan
 from bench.fleet.records import HostRecord
@@ -19,10 +19,11 @@ from bench.machine.memory import Snapshot
 from bench.machine.objects import Slabs
 from bench.machine.procfs import UNLIMITED, Slab
 from bench.schema import MemoryParts
-from bench.sides.servers import Tls
 from bench.study.record import StudyError
+from crawlers.registry import load
 from tests.bench import small
 
+CALLBACKS = load("callbacks")
 HOST = HostRecord(
     host="10.0.0.1:1", cores=2, descriptors=20_000, ports=28_232, memory_available_bytes=64 << 30
 )
@@ -37,7 +38,7 @@ def hosts(count: int, share: int = 10_000) -> list[HostRecord]:
 @settings(deadline=None)
 @given(st.integers(1, 3_000_000), st.integers(1, 7), st.integers(2_000, 20_000))
 def test_every_connection_has_one_place(connections: int, count: int, share: int) -> None:
-    made = FleetPlan(connections, "callbacks", hosts(count, share))
+    made = FleetPlan(connections, CALLBACKS, hosts(count, share))
     sizes = [part.connections for part in made.shares]
     assert sum(sizes) == connections
     assert all(1 <= size <= share for size in sizes)
@@ -50,45 +51,42 @@ def test_every_connection_has_one_place(connections: int, count: int, share: int
 
 
 def test_a_share_fits_the_descriptors_and_the_ports() -> None:
-    made = FleetPlan(1_000_000, "callbacks", [HOST])
+    made = FleetPlan(1_000_000, CALLBACKS, [HOST])
     assert len(made.shares) == 89
     assert max(part.connections for part in made.shares) < HOST.descriptors
-    few_ports = FleetPlan(1_000_000, "callbacks", [HOST.model_copy(update={"ports": 4000})])
+    few_ports = FleetPlan(1_000_000, CALLBACKS, [HOST.model_copy(update={"ports": 4000})])
     assert max(part.connections for part in few_ports.shares) < 4000 / 2
-    too_low = FleetPlan(1000, "callbacks", [HOST.model_copy(update={"descriptors": 100})])
+    too_low = FleetPlan(1000, CALLBACKS, [HOST.model_copy(update={"descriptors": 100})])
     with pytest.raises(StudyError, match="ulimit"):
         _ = too_low.shares
 
 
 def test_tls_takes_memory_and_nothing_else() -> None:
-    plain = FleetPlan(500_000, "callbacks", [HOST])
-    encrypted = FleetPlan(500_000, "callbacks", [HOST], tls=Tls())
+    plain = FleetPlan(500_000, CALLBACKS, [HOST])
+    encrypted = FleetPlan(500_000, CALLBACKS, [HOST], over_tls=True)
     before, after = plain.needs(HOST.host), encrypted.needs(HOST.host)
     assert after == replace(before, connection_bytes=after.connection_bytes)
     assert after.connection_bytes > before.connection_bytes
     assert encrypted.shares == plain.shares
-    assert encrypted.ramp_s > plain.ramp_s
-    assert FleetPlan(500, "callbacks", [HOST], tls=Tls(), ramp=50).ramp_s == 10
 
 
 def test_what_does_not_fit_is_refused_with_the_limit_and_its_host() -> None:
-    made = FleetPlan(1_500_000, "uvloop", [HOST], tls=Tls())
+    made = FleetPlan(1_500_000, CALLBACKS, [HOST], over_tls=True)
     results = [
         CheckResult("memory", "refusal", "9 GiB needed, 8 GiB there", fix="add memory"),
         CheckResult("backlog", "warning", "4096"),
     ]
     assert made.refusal({HOST.host: results}) == (
-        "1,500,000 connections of uvloop over TLS do not fit: "
+        "1,500,000 connections of callbacks over TLS do not fit: "
         "memory on 10.0.0.1:1: 9 GiB needed, 8 GiB there (add memory)"
     )
     assert made.refusal({HOST.host: results[1:]}) is None
 
 
 def test_threads_are_needed_by_the_share_and_by_the_machine() -> None:
-    made = FleetPlan(20_000, "threads", hosts(1, share=5_000), threads=True)
+    made = FleetPlan(20_000, load("threads"), hosts(1, share=5_000))
     needs = made.needs(made.hosts[0].host)
-    assert needs.threads == 20_000 + 4 * plan.TASKS
-    assert needs.of_share(needs.threads) == 5_000 + plan.TASKS
+    assert (needs.threads, needs.of_share(needs.threads)) == (20_000, 5_000)
 
 
 def test_this_machine_can_be_read() -> None:
@@ -96,14 +94,14 @@ def test_this_machine_can_be_read() -> None:
     limits = here.limits()
     assert limits.memory_available_bytes > 0
     assert limits.descriptors > 0
-    made = FleetPlan(10, "callbacks", [limits])
+    made = FleetPlan(10, CALLBACKS, [limits])
     assert made.refusal({"here": here.examine(made)}) is None
 
 
 @pytest.mark.slow
 def test_a_host_that_was_lost_and_is_back_ends_what_it_had() -> None:
     here = Host("here")
-    made = FleetPlan(10, "callbacks", [here.limits()])
+    made = FleetPlan(10, CALLBACKS, [here.limits()])
     before = set(small.family(os.getpid()))
     try:
         here.do("start", made)
@@ -128,11 +126,11 @@ def snapshot(held: int) -> Snapshot:
 
 
 def test_what_a_host_gained_is_by_owner_and_never_made_up() -> None:
-    gained = host.growth(snapshot(0), snapshot(500), 500)
-    assert (gained.user_bytes, gained.server_user_bytes) == (50_000, 50_000)
-    assert gained.kernel_socket_bytes == 500 * 50
-    assert gained.machine_drop_bytes == 500 * (300 + 2 * 100)
-    assert not gained.reasons
-    blind = host.growth(snapshot(0), replace(snapshot(500), kernel=None), 500)
-    assert (blind.user_bytes, blind.kernel_socket_bytes) == (50_000, None)
-    assert blind.reasons["kernel_socket_bytes"] == memory.NO_SLABINFO
+    gained, reasons = host.gained(snapshot(0), snapshot(500), 500)
+    assert (gained["user_bytes"], gained["server_user_bytes"]) == (50_000, 50_000)
+    assert gained["kernel_socket_bytes"] == 500 * 50
+    assert gained["machine_drop_bytes"] == 500 * (300 + 2 * 100)
+    assert not reasons
+    blind, reasons = host.gained(snapshot(0), replace(snapshot(500), kernel=None), 500)
+    assert (blind["user_bytes"], blind["kernel_socket_bytes"]) == (50_000, None)
+    assert reasons["kernel_socket_bytes"] == memory.NO_SLABINFO

@@ -128,7 +128,7 @@ class TestMemory:
     def test_threads_are_read(self) -> None:
         with child(SLEEPER, "40") as other:
             other.read()
-            own = memory.Reader(other.pid).read().own
+            own = memory.Reader([other.pid]).read().own
         assert own.threads == 41
         assert (own.kernel_stack_bytes or 0) >= 41 * 4096
         assert (own.user_bytes or 0) > KIB
@@ -138,7 +138,7 @@ class TestMemory:
     def test_a_workers_own_processes_count_as_the_worker(self) -> None:
         with child(PARENT) as other:
             other.read()
-            own = memory.Reader(other.pid).read().own
+            own = memory.Reader([other.pid]).read().own
             worker = psutil.Process(other.pid)
             alone = [
                 memory.process_parts(process, 16 * KIB) for process in (worker, *worker.children())
@@ -153,12 +153,12 @@ class TestMemory:
         with child("pass") as other:
             other.process.communicate()
         with pytest.raises(psutil.NoSuchProcess):
-            memory.Reader(other.pid).read()
+            memory.Reader([other.pid]).read()
 
     def test_without_proc_there_are_reasons(self, empty: Path) -> None:
         with child(SLEEPER, "2") as other:
             other.read()
-            reader = memory.Reader(other.pid, os.getpid())
+            reader = memory.Reader([other.pid], [os.getpid()])
             memory.wait_until_settled(5)
             found = memory.memory(reader.read(), reader.read(), 10)
         assert (found.held.rss_bytes or 0) > 0
@@ -174,7 +174,7 @@ class TestMemory:
         count = 200
         with child(SERVER) as server, child(CLIENT, server.read()) as client:
             client.read()
-            reader = memory.Reader(client.pid, server.pid)
+            reader = memory.Reader([client.pid], [server.pid])
             memory.wait_until_settled(1)
             before = reader.read()
             client.send(f"{model} {count}")

@@ -78,6 +78,11 @@ def kept(lines: Lines, wanted: Callable[[TrialRecord], object]) -> Lines:
     return replaced(lines, lambda trial: trial if wanted(trial) else [])
 
 
+def lacking(lines: Lines) -> Lines:
+    """With generators in fewer blocks than the others."""
+    return kept(lines, lambda trial: (trial.label, trial.block) != ("generators", 1))
+
+
 def at(trial: TrialRecord, workload: str, point: str, /, **values: Any) -> TrialRecord:
     """The trial at another point."""
     return altered(trial, workload=workload, point=f"{workload}-{point}", **values)
@@ -304,6 +309,7 @@ PAGE: Cases = {
     "nothing differs": lambda: indifferent("throughput"),
     # A rest below 0 was drawn as 0, so a bar of 23.6 µs stood for 21.2 that were measured.
     "the model of callbacks cannot be separated": with_slow_sockets,
+    "blocks are missing": lambda: lacking(usual(split, base="callbacks")),
     # Its title named threads, which it does not draw.
     "the server of threads slept": shared_with_the_server,
     "aiohttp is a whole stack": lambda: usual(split, base="callbacks", stack="aiohttp"),
@@ -415,7 +421,9 @@ WAITING: Cases = {
     "threads are slow at 1,000 slots": slow_threads,
     "two blocks": lambda: slow_threads(blocks=2),
     "nothing differs": lambda: indifferent("throughput", "waiting"),
-    "throughput alone": lambda: campaign(blocks=2, samples=20, workloads=("throughput",)),
+    "throughput alone, and blocks are missing": lambda: lacking(
+        campaign(blocks=2, samples=20, workloads=("throughput",))
+    ),
 }
 
 CROSSING = ("threads", "threads_long_switch", "callbacks", "async_await")
@@ -598,6 +606,9 @@ OPEN_LOOP: Cases = {
     "too few samples for a p99": lambda: usual(scheduled, samples=500, rates=(1000, 2000)),
     "nothing differs": lambda: indifferent("openloop", rates=(5000, 30_000)),
     "no response times": lambda: where(usual(scheduled), bool, response_time=None),
+    "lists of URLs, and blocks are missing": lambda: lacking(
+        where(usual(scheduled), bool, params__urls=4000)
+    ),
 }
 
 PAGE_S: Final = 0.0001
@@ -760,6 +771,7 @@ CANCEL: Cases = {
 FAIRNESS: Cases = {
     "one block": lambda: usual(campaign, workloads=("fairness",), blocks=1),
     "nothing differs": lambda: usual(campaign, workloads=("fairness",), effects=False),
+    "blocks are missing": lambda: lacking(usual(campaign, workloads=("fairness",))),
 }
 
 
@@ -927,7 +939,18 @@ CASES: dict[str, Cases] = {
     },
     "open_loop": OPEN_LOOP,
     "mixed": MIXED,
-    "against": {"uvloop differs in nothing": lambda: indifferent("throughput", "c10k")},
+    "glance": {
+        "over TLS": lambda: usual(encrypted),
+        # It is measured for one question, and nobody runs it.
+        f"{MAPPED} has no row": lambda: usual(mapped),
+        "threads have no p99": lambda: kept(
+            usual(campaign), lambda t: (t.label, t.workload) != ("threads", "openloop")
+        ),
+    },
+    "against": {
+        "uvloop differs in nothing": lambda: indifferent("throughput", "c10k"),
+        "over TLS": lambda: usual(encrypted),
+    },
     "timeouts": {"no difference": lambda: usual(limited, more={"threads": 1.0})},
     "cancel": CANCEL,
     "fairness": FAIRNESS,

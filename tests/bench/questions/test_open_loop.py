@@ -1,50 +1,18 @@
-"""Requests on a schedule: the rate that tells most, and what a closed loop would have missed."""
+"""Requests on a schedule: the whole distribution of their response times."""
 
 from __future__ import annotations
-
-import re
 
 import pytest
 
 from bench.analysis import stats
-from bench.analysis.offered import capacity, keeps_up, shared_rate
+from bench.analysis.offered import shared_rate
 from bench.questions import open_loop
 from bench.show.figures import Lines
-from bench.show.table import MISSING
 from tests.bench.questions.campaigns import scheduled
 from tests.bench.sure import sure
 from tests.bench.synthetic import MODELS, analysed
 
 FULL = analysed(scheduled())
-
-
-def test_the_rate_is_the_lowest_that_some_model_does_not_keep_up_with() -> None:
-    data = FULL.by_size("openloop", "rate")
-    rate = sure(open_loop.telling(data, MODELS))
-    rates = list(data["threads"])
-    late = {r: [x for x in MODELS if not keeps_up(data[x][r], r)] for r in rates}
-    assert late[rate]
-    assert not any(late[r] for r in rates if r < rate)
-
-
-def test_a_rate_that_is_not_reached_has_no_response_time() -> None:
-    """Its p99 was quoted: 79 ms, which grows with the length of the trial."""
-    data = FULL.by_size("openloop", "rate")
-    found, rate = open_loop.measured(data), sure(open_loop.telling(data, MODELS))
-    late = {label for label in MODELS if not keeps_up(data[label][rate], rate)}
-    assert late
-    assert {x for x in MODELS if not found.spread(x, open_loop.key("p99", rate))} == late
-    answer = sure(open_loop.answer(FULL))
-    assert re.search(r"\S+ do(es)? not reach [\d,]+ requests/s \([\d,]+\)", answer.prose)
-    (table,) = answer.tables
-    missing = [row[0] for row in table.texts if row[4] == MISSING and row[1] == f"{rate:,.0f}"]
-    assert set(missing) & set(MODELS) == late
-    figure = next(one for one in answer.figures if one.name == "open_loop")
-    assert isinstance(figure.data, Lines)
-    _, plot = figure.data.plots
-    assert all(point.x < 1 for line in plot.lines.values() for point in line)
-    assert plot.beyond
-    assert set(plot.lines) == {x for x in MODELS if capacity(data[x])}
 
 
 def test_a_line_of_the_spectrum_is_the_middle_of_its_blocks() -> None:

@@ -127,13 +127,17 @@ REWRITE=1 writes it: read the difference."""
 
 
 def marks(figure: Figure) -> Iterator[str]:
-    """What a picture in words leaves out: hollow bars, what is shaded, a title that it drops."""
+    """What a picture in words leaves out: hollow bars, what is shaded or empty, a dropped title."""
     if isinstance(figure.data, Bars):
         hollow = {panel.axis: [*panel.hollow] for panel in figure.data.panels if panel.hollow}
         yield from (f"Hollow: {axis}: {', '.join(labels)}" for axis, labels in hollow.items())
+        around = {panel.axis: panel.around for panel in figure.data.panels if panel.around}
+        yield from (f"Shaded: {axis}: ±{log:.4f}" for axis, log in around.items())
     else:
         shaded = {plot.title: plot.shade for plot in figure.data.plots if plot.shade}
         yield from (f"Shaded: {title}: {shade}" for title, shade in shaded.items())
+        beyond = {plot.title: plot.beyond for plot in figure.data.plots if plot.beyond}
+        yield from (f"From {x:g} on: {title}: {why}" for title, (x, why) in beyond.items())
     if why := contradiction(figure.headline or "", figure.data, figure.title):
         yield f"Drawn without its title: {why}"
 

@@ -16,11 +16,10 @@ from bench.plan.plan import PlannedPoint
 from bench.plan.profiles import profile
 from bench.run import preflight, runner
 from bench.run.campaign import Campaign
-from bench.schema import CampaignRecord, EndRecord
+from bench.schema import EndRecord
 from bench.terminal import Terminal
 from crawlers.backend import Backend
 from crawlers.registry import MODELS
-from tests.bench import synthetic
 from tests.bench.sure import sure
 
 KNOWN = [Backend(name, "", "") for name in (*MODELS, "uvloop", "trio", "aiohttp")]
@@ -54,25 +53,6 @@ def test_a_slow_machine_cuts_blocks_and_says_which(monkeypatch: pytest.MonkeyPat
     left = {entry.point.id: entry.blocks for entry in QUICK} | cuts
     found = {entry.point.id: entry.blocks for entry in kept}
     assert found == {point: blocks for point, blocks in left.items() if blocks}
-
-
-def test_a_cut_plan_is_recorded_and_rebuilt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(preflight, "slowness", lambda: 2.0)
-    kept, budget = preflight.in_time(QUICK, 285.0, console())
-    todo = plan.make(kept, 3)
-    record = plan.campaign_record(
-        todo,
-        profile="quick",
-        backends=[backend.name for backend in KNOWN],
-        seed=3,
-        command=[],
-        environment=synthetic.environment(),
-        budget=budget,
-    )
-    text = record.model_dump_json()
-    again = CampaignRecord.model_validate_json(text)
-    assert again.budget == budget
-    assert plan.rebuild(again).turns == todo.turns
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,7 @@ def test_what_is_no_record_is_one_clear_line(line: str, words: str, tmp_path: Pa
 
 def test_a_process_that_fails_is_one_clear_line() -> None:
     with (
-        Process("trio", ["-m", "bench.micro.nonesuch"], []) as child,
+        Process("trio", ["-m", "bench.tasks.nonesuch"], []) as child,
         pytest.raises(Lost, match=r"the process of trio ended: .*nonesuch"),
     ):
         child.ask()

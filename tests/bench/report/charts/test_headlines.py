@@ -9,7 +9,7 @@ import pytest
 from bench.analysis import stats
 from bench.analysis.stats import Comparison, Metric, Ratio
 from bench.show.alt import alt
-from bench.show.words import difference, leading, sentence, silence
+from bench.show.words import difference, leading, of_blocks, sentence, silence
 from crawlers.registry import MODELS
 from tests.bench import synthetic
 from tests.bench.report.charts.campaigns import made, standard
@@ -61,3 +61,17 @@ def test_a_headline_or_a_reason_for_none(metric: Metric) -> None:
         analysis = synthetic.analysed(records)
         best = leading(analysis, metric, "throughput")
         assert (best is None) == (silence(analysis, metric, "throughput") is not None)
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        ([6, 6], "6 blocks"),
+        ([2], "2 blocks (indicative)"),
+        ([1], "one block (indicative)"),
+        ([2, 10], "2 to 10 blocks (indicative below 5)"),
+        ([5, 10], "5 to 10 blocks"),
+    ],
+)
+def test_few_blocks_are_called_indicative(counts: list[int], words: str) -> None:
+    assert of_blocks(counts) == words

@@ -1,13 +1,12 @@
 """Waiting tasks: memory of one that has no connection, and its spawn, switch and cancel.
 
-A fresh process (:mod:`bench.micro.task_child`) for each kind and number, read from outside.
+A fresh process (:mod:`bench.tasks.child`) for each kind and number, read from outside.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -16,16 +15,17 @@ from bench.analysis import stats
 from bench.machine import cpu, doctor, memory
 from bench.machine.doctor import Needs, available_bytes, mib
 from bench.machine.memory import Reader, Snapshot
+from bench.plan.participants import MAIN_VARIANTS
 from bench.schema import Record
 from bench.show.figures import Bars, Figure, Unit
 from bench.show.measured import US, Measure, Measured
 from bench.show.table import Table
 from bench.study.record import Run, Study
-from bench.study.report import by_repeat, drawn, of_run
+from bench.study.report import Report, by_repeat, drawn, of_run
 from bench.study.runner import Process, Program, missing
 from bench.text import KIB, count, number, significant
+from crawlers.registry import MODELS
 
-PROCESSES: Final = 1  # for each repeat on the command line
 COUNTS: Final = (1_000, 10_000, 30_000, 100_000)
 """Numbers of tasks over which memory is fitted."""
 THREAD_COUNTS: Final = (100, 1_000, 3_000, 10_000)
@@ -230,7 +230,18 @@ def designs(run: Run[TaskSample]) -> Iterator[Figure]:
             data=Bars([Measured(in_kib, rows).panel("memory of one, KiB", TOTAL)]),
             notes=("Ranges: lowest to highest repeat.",),
         )
-        yield drawn(figure, "python -m bench study micro", run.head)
+        yield drawn(figure, "python -m bench study tasks", run.head)
+
+
+def report(run: Run[TaskSample]) -> Report:
+    kinds = (kind.backend or kind.name for kind in KINDS.values())
+    return Report(
+        title="What waits without a connection",
+        about=f"Rebuild with `python -m bench study tasks --redraw`. Measured: {run.head.stamp}.",
+        tables=tables(run),
+        designs=list(designs(run)),
+        backends=list(dict.fromkeys((*MODELS, *MAIN_VARIANTS, *kinds))),
+    )
 
 
 def fit(held: Sequence[TasksHeld], part: str) -> float | None:
@@ -254,7 +265,7 @@ def headline(costs: Measured) -> str | None:
 
 # --- how it is measured ------------------------------------------------------------------------
 
-CHILD = "bench.micro.task_child"
+CHILD = "bench.tasks.child"
 
 MOST_BYTES = 16 * KIB
 """What a task may take, with some to spare, when it is decided whether so many fit."""
@@ -263,7 +274,7 @@ TASKS, TURNS = 100, 2000
 """A switch is measured with so many tasks, each of which yields so often."""
 
 
-def programs(_: ExitStack) -> list[Program[TaskSample]]:
+def programs() -> list[Program[TaskSample]]:
     """Every kind at every number; what this machine cannot hold, or has not, is refused."""
     doctor.raise_descriptor_limit()
     made: list[Program[TaskSample]] = []
@@ -298,7 +309,7 @@ def hold(kind: TaskKind, count: int, _: int) -> TasksHeld:
     """One process that holds so many tasks, between two readings of its memory."""
     with started(kind, "hold", count) as child:
         child.answer()  # it is ready
-        reader = Reader(child.pid)
+        reader = Reader([child.pid])
         before = reader.read()
         child.ask()  # they are held
         held = reader.read()

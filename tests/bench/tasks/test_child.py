@@ -10,8 +10,8 @@ import threading
 import pytest
 
 from bench.launch import ROOT
-from bench.micro import task_child
-from bench.micro.tasks import KINDS
+from bench.tasks import child
+from bench.tasks.study import KINDS
 from tests.bench import small
 
 PATIENCE_S = 280
@@ -22,7 +22,7 @@ USABLE = [name for name, kind in KINDS.items() if kind.missing is None]
 def run(*words: str, lines: str = "") -> list[str]:
     """What the process prints."""
     done = subprocess.run(
-        [sys.executable, "-m", "bench.micro.task_child", *words],
+        [sys.executable, "-m", "bench.tasks.child", *words],
         cwd=ROOT,
         env=small.environment(),
         input=lines,
@@ -47,12 +47,12 @@ def test_a_kind_holds_ends_and_switches(name: str) -> None:
 
 def test_threads_all_wait_at_the_barrier_and_are_gone_afterwards() -> None:
     before = threading.active_count()
-    kind, seen = task_child.thread(), {}
+    kind, seen = child.thread(), {}
 
     def at(word: str) -> None:
         seen[word] = threading.active_count() - before
 
-    kind.run(task_child.hold(kind, 40, at))
+    kind.run(child.hold(kind, 40, at))
     assert seen == {"ready": 0, "held": 40}
     assert threading.active_count() == before
 
@@ -60,14 +60,14 @@ def test_threads_all_wait_at_the_barrier_and_are_gone_afterwards() -> None:
 def test_small_stacks_are_small() -> None:
     before = threading.stack_size()
     try:
-        task_child.thread_small()
-        assert threading.stack_size() == task_child.SMALL_STACK
+        child.thread_small()
+        assert threading.stack_size() == child.SMALL_STACK
     finally:
         threading.stack_size(before)
 
 
 def test_all_hand_built_tasks_wait_when_they_are_held() -> None:
-    ways = task_child.generator_task()
+    ways = child.generator_task()
     made = []
 
     async def work() -> None:

@@ -1,6 +1,6 @@
 """Tasks that wait, in the process that is measured.
 
-``python -m bench.micro.task_child KIND hold COUNT`` prints ``"ready"`` when its library is imported
+``python -m bench.tasks.child KIND hold COUNT`` prints ``"ready"`` when its library is imported
 and has spawned and ended some tasks, and ``"held"`` when COUNT tasks wait. After each it waits for
 a line, while its memory is read from outside. At last it prints a JSON object: seconds of processor
 time, of all its threads, for one task to spawn and to cancel. ``KIND switch TASKS TURNS`` prints
@@ -25,11 +25,20 @@ from importlib import import_module
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from bench.micro import libraries
-from bench.micro.libraries import GROUPS, LOOPS, straight
-
 if TYPE_CHECKING:
     import asyncio
+
+T = TypeVar("T")
+
+LOOPS: Final = {
+    "asyncio": "asyncio:SelectorEventLoop",
+    "asyncio_pure": "crawlers.variants.loops:PureLoop",
+    "asyncio_eager": f"{__name__}:eager_loop",
+    "uvloop": "uvloop:new_event_loop",
+}
+"""Kinds with asyncio's interface, and what makes the loop."""
+GROUPS: Final = {"anyio": "anyio:create_task_group", "trio": "trio:open_nursery"}
+"""Kinds whose tasks are in a group, and what opens one."""
 
 SMALL_STACK: Final = 64 * 1024
 """Bytes of a thread's stack in ``thread_small``, as in the backend ``threads_small_stack``."""
@@ -51,6 +60,16 @@ class Ways:
     cancel: Callable[[Any], Awaitable[None]]
     switch: Callable[[int, int], Awaitable[None]]
     run: Callable[[Coroutine[Any, Any, Any]], Any]
+
+
+def straight(work: Coroutine[Any, Any, T]) -> T:
+    """Run what never waits, without a loop."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        found: T = done.value
+        return found
+    raise RuntimeError("it waited, and there is no loop here")
 
 
 # --- suspended functions, without any task ----------------------------------------------------
@@ -254,10 +273,18 @@ def gevent() -> Ways:
 # wait.
 
 
+def eager_loop() -> asyncio.AbstractEventLoop:
+    """asyncio's loop where a new task runs to its first wait at once (Python 3.12 and later)."""
+    import asyncio
+
+    loop = asyncio.SelectorEventLoop()
+    loop.set_task_factory(resolve_name("asyncio:eager_task_factory"))
+    return loop
+
+
 def on_asyncio(name: str) -> Ways:
     import asyncio
 
-    library = libraries.chosen(name)
     started: list[None] = []
 
     async def wait() -> None:
@@ -283,12 +310,20 @@ def on_asyncio(name: str) -> Ways:
         for _ in range(turns):
             await asyncio.sleep(0)
 
-    return Ways(spawn, cancel, partial(library.together, yields), library.run)
+    async def switch(tasks: int, turns: int) -> None:
+        await asyncio.gather(*(yields(turns) for _ in range(tasks)))
+
+    def run(work: Coroutine[Any, Any, T]) -> T:
+        with asyncio.Runner(loop_factory=resolve_name(LOOPS[name])) as runner:
+            return runner.run(work)
+
+    return Ways(spawn, cancel, switch, run)
 
 
 def in_group(name: str) -> Ways:
     """A task of trio or anyio: in a nursery or a task group, which is cancelled as a whole."""
-    library, open_group = libraries.chosen(name), resolve_name(GROUPS[name])
+    library: Any = import_module(name)
+    open_group = resolve_name(GROUPS[name])
     sleep_forever = resolve_name(f"{name}:sleep_forever")
     checkpoint = import_module(f"{name}.lowlevel").checkpoint
     started: list[None] = []
@@ -316,7 +351,15 @@ def in_group(name: str) -> Ways:
         for _ in range(turns):
             await checkpoint()
 
-    return Ways(spawn, cancel, partial(library.together, yields), library.run)
+    async def switch(tasks: int, turns: int) -> None:
+        async with open_group() as group:
+            for _ in range(tasks):
+                group.start_soon(yields, turns)
+
+    async def whole(work: Coroutine[Any, Any, T]) -> T:
+        return await work  # the library runs a function, and no coroutine
+
+    return Ways(spawn, cancel, switch, partial(library.run, whole))
 
 
 # --- the process -----------------------------------------------------------------------------

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
+from bench.__main__ import main
 from bench.analysis.stats import MIN_CONNECTION_COUNTS
-from bench.micro import tasks
-from bench.micro.tasks import KINDS, STUDY, TOTAL, TaskKind, TasksHeld, fit, refused
+from bench.cli import DONE, FAILED, USAGE
 from bench.show.alt import alt
 from bench.study import runner
+from bench.tasks import study as tasks
+from bench.tasks.study import KINDS, STUDY, TOTAL, TaskKind, TasksHeld, fit, refused
 from crawlers.registry import names
-from tests.bench.micro import made
+from tests.bench.study.made import kept
+from tests.bench.tasks import made
 
 
 def test_the_slope_leaves_out_what_a_process_takes_once() -> None:
@@ -66,6 +68,49 @@ def test_the_chart_says_what_the_record_says() -> None:
     assert list(tasks.designs(made.tasks({}))) == []
 
 
+def test_a_record_is_shown_and_redrawn_to_the_byte(tmp_path: Path) -> None:
+    run = made.tasks()
+    kept(STUDY, tmp_path, run)
+    assert STUDY.last(tmp_path) == run
+    tasks.report(run).write(tmp_path, Console(quiet=True))
+    summary = (tmp_path / "summary.md").read_text()
+    assert ": 2026-11-25, Intel(R) Xeon(R) Processor @ 2.60GHz, CPython 3.11.9.\n" in summary
+    for table in tasks.tables(run):
+        assert table.caption.endswith("(CPython 3.11.9)")
+        assert f"\n## {table.caption}\n" in summary
+    (design,) = tasks.designs(run)
+    assert "CPython 3.11.9" in design.footer[0]
+    assert (tmp_path / "charts" / f"{design.name}.svg").stat().st_size > 1000
+    (tmp_path / "summary.md").unlink()
+    code = FAILED if run.bad else DONE
+    assert main(["study", "tasks", "--redraw", "--out", str(tmp_path)]) == code
+    assert (tmp_path / "summary.md").read_text() == summary
+
+
+def test_without_a_record_it_says_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["study", "tasks", "--redraw", "--out", str(tmp_path)]) == USAGE
+    assert "measure one with python -m bench study" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_the_command_measures_what_there_is_and_names_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    absent = TaskKind("x", "x", library="no_such_library_here")
+    monkeypatch.setattr(tasks, "KINDS", {"coroutine": KINDS["coroutine"], "x": absent})
+    monkeypatch.setattr(tasks, "COUNTS", (100, 200, 300, 400))
+    assert main(["study", "tasks", "--repeats", "2", "--out", str(tmp_path)]) == DONE
+    run = STUDY.last(tmp_path)
+    programs = ["coroutine 100", "coroutine 200", "coroutine 300", "coroutine 400"]
+    assert {name: len(parts) for name, parts in run.by_program().items()} == dict.fromkeys(
+        ["coroutine switch", *programs], 2
+    )
+    assert run.reasons() == {"x": "no_such_library_here is not installed"}
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.root
@@ -74,8 +119,7 @@ def test_threads_take_more_than_generators(monkeypatch: pytest.MonkeyPatch, tmp_
     counts = {"COUNTS": (5_000, 10_000, 20_000, 40_000), "THREAD_COUNTS": (20, 60, 120, 240)}
     for name, value in ({"KINDS": two, "TURNS": 20} | counts).items():
         monkeypatch.setattr(tasks, name, value)
-    with ExitStack() as stack:
-        runner.run(STUDY, tmp_path, tasks.programs(stack), 1, Console(quiet=True))
+    runner.run(STUDY, tmp_path, tasks.programs(), 1, Console(quiet=True))
     found = tasks.measured(STUDY.last(tmp_path))
     if found.spread("thread", TOTAL) is None:
         pytest.skip("not all memory of a thread can be read: the kernel's part is root's")
