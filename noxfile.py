@@ -64,8 +64,10 @@ def tests(session: nox.Session) -> None:
     """Run the tests, except those marked slow (arguments after -- go to pytest)."""
     install(session, "bench", "browser", "docs", "fleet", "servers", "tests", "variants")
     # Tests start many programs: wherever bytecode is not kept, each would compile its libraries.
-    bytecode = str(Path(session.virtualenv.location, "bytecode").resolve())
-    keep = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": bytecode}
+    bytecode = Path(session.virtualenv.location, "bytecode").resolve()
+    keep = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(bytecode)}
+    if not bytecode.exists():  # or each of the processes would compile everything that is imported
+        session.run("python", "-m", "pytest", "--collect-only", "-qq", env=keep, silent=True)
     run = ("python", "-m", "pytest", *PARALLEL, "-m", "not slow", *session.posargs)
     session.run(*run, env=keep)
 

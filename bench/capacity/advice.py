@@ -159,9 +159,8 @@ def weigh(backend: Backend, need: Need) -> AdviceRow:
     if backend.most < need.connections:
         return AdviceRow(backend.name, "no", backend.why_most)
     if backend.page is None:
-        return AdviceRow(
-            backend.name, "left out", "What a page costs was not measured often enough."
-        )
+        reason = "What a page costs was not measured often enough."
+        return AdviceRow(backend.name, "left out", reason)
     if unknown := [what for what in need.added if what not in backend.added]:
         reason = f"What {listing(unknown)} adds to a page was not measured."
         return AdviceRow(backend.name, "left out", reason)
@@ -219,16 +218,16 @@ def grouped(costs: Costs, need: Need, rows: Sequence[AdviceRow]) -> list[AdviceR
 
     The cheapest backend leads a group. The first that is told apart from it leads the next.
     """
-    ordered: list[AdviceRow] = []
-    leader: AdviceRow | None = None
-    number = 0
+    groups: list[list[AdviceRow]] = []
     for row in sorted(rows, key=lambda row: row.total_us or 0.0):
-        if leader is None or apart(costs, leader, row, need):
-            leader, number = row, number + 1
-        ordered.append(replace(row, group=number))
-    return sorted(
-        ordered, key=lambda row: (row.group or 0, row.memory_bytes or math.inf, row.total_us or 0.0)
-    )
+        if not groups or apart(costs, groups[-1][0], row, need):
+            groups.append([])
+        groups[-1].append(replace(row, group=len(groups)))
+    return [
+        row
+        for group in groups
+        for row in sorted(group, key=lambda row: row.memory_bytes or math.inf)
+    ]
 
 
 def apart(costs: Costs, leader: AdviceRow, row: AdviceRow, need: Need) -> bool:

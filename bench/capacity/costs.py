@@ -16,6 +16,7 @@ import numpy as np
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, MemoryFit
+from bench.analysis.stats.memory import OWN_PARTS, PART_FIELDS
 from bench.analysis.stats.records import number_param, widest_point
 from bench.machine.doctor import MAPS_PER_THREAD, SPARE_MAPS
 from bench.plan.participants import SPREADING
@@ -117,6 +118,7 @@ def costs(analysis: Analysis) -> Costs | None:
     spread = [t.pinning.get("client") for t in records.trials if t.backend in SPREADING]
     delays = {str(trial.params.get("delay") or "none") for trial in records.trials}
     environment = analysis.campaign.environment
+    measured = [_backend(analysis, label, point, pages) for label in analysis.labels]
     return Costs(
         campaign=analysis.campaign.campaign,
         machine=f"{environment.cpu_model or environment.machine}, {environment.python}",
@@ -125,9 +127,7 @@ def costs(analysis: Analysis) -> Costs | None:
         floor=analysis.floor(CPU_PER_1000).log or 0.0,
         longest_delay_ms=max((1000 * mean_delay_s(delay) for delay in delays), default=0.0),
         processors=max((len(cores) for cores in spread if isinstance(cores, list)), default=1),
-        backends=_alone(
-            analysis, [_backend(analysis, label, point, pages) for label in analysis.labels]
-        ),
+        backends=_alone(analysis, measured),
     )
 
 
@@ -160,7 +160,7 @@ def _backend(
         name=label,
         most=most,
         why_most=why,
-        no_tls=_no_tls(trials, capacity),
+        no_tls=_no_tls(trials),
         page=median(blocks.values()) if len(blocks) > 1 else None,  # or there is no interval
         blocks=blocks,
         factors=factors,
@@ -233,14 +233,10 @@ def _a_thread_each(trial: TrialRecord) -> bool:
     return isinstance(threads, int) and threads >= (number_param(trial, "slots") or 0) > 1
 
 
-def _no_tls(trials: Sequence[TrialRecord], capacity: int | None) -> str | None:
-    """Why it refuses TLS: a refusal that the number of connections does not explain."""
-    for trial in trials:
-        if trial.status != "refused" or not trial.params.get("tls"):
-            continue
-        if capacity is None or (number_param(trial, "slots") or 0) <= capacity:
-            return (trial.reason or "no reason given").partition("no HTTPS: ")[2] or trial.reason
-    return None
+def _no_tls(trials: Sequence[TrialRecord]) -> str | None:
+    """Why it refuses TLS, as preflight says it."""
+    reasons = (trial.reason or "" for trial in trials if trial.status == "refused")
+    return next((why for text in reasons if (why := text.partition("no HTTPS: ")[2])), None)
 
 
 def _added(analysis: Analysis, label: str) -> Iterator[tuple[str, Added]]:
@@ -270,14 +266,6 @@ def changed(analysis: Analysis, label: str) -> list[str]:
     return chain
 
 
-OWN: Final = {
-    "user": "user_bytes",
-    "page tables": "page_table_bytes",
-    "kernel stacks": "kernel_stack_bytes",
-}
-"""Parts that a process has before its first connection, and their names in a record."""
-
-
 def _held(
     records: Records, fits: Mapping[str, MemoryFit], label: str, *, over_tls: bool
 ) -> MemoryHeld | None:
@@ -293,12 +281,13 @@ def _held(
         # Without a line, what was there before the first connection.
         value = fit.parts[part].fixed
         if value is None:
-            value = stats.middle(getattr(memory, OWN[part]) for memory in before)
+            value = stats.middle(getattr(memory, PART_FIELDS[part]) for memory in before)
         return max(value or 0.0, 0.0)
 
+    own = [part for part in PART_FIELDS if part in (OWN_PARTS if in_all else {"user"})]
     return MemoryHeld(
         each=(fit.total if in_all else None) or fit.user,
-        fixed=sum(fixed(part) for part in OWN if in_all or part == "user"),
+        fixed=sum(map(fixed, own)),
         highest=max(fit.connections),
         in_all=in_all,
     )

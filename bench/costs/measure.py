@@ -75,17 +75,12 @@ def takes_part(name: str, workload: str) -> bool:
 
 # --- one backend under an instrument, checked like any trial -----------------------------------
 
-READY_S = 20.0
-"""How long a worker may take to start and warm up where no instrument slows it."""
-
-CRAWL_S = 20.0
-"""How long a crawl may take, by the same standard: a hundred times what it should."""
+STEP_S: Final = 20.0
+"""How long a step may take where no instrument slows it: to start and warm up, to crawl (a hundred
+times what that should take), to answer a load."""
 
 ENDING_S = 60.0
 """An instrument writes its counts when the worker ends."""
-
-ANSWER_S: Final = 20.0
-"""How long a load may take to begin, and then to end, by the same standard."""
 
 
 class Crawler:
@@ -97,6 +92,8 @@ class Crawler:
     def __init__(self, backend: str, instrument: Instrument, seed: int, lane: Lane) -> None:
         self._backend, self._instrument, self._seed = backend, instrument, seed
         self._lane = lane
+        self._control = backend if backend in controls.CONTROLS else None
+        self._step_s = STEP_S * instrument.slowness
         self._worker: WorkerProcess | None = None
 
     def pair(self, workload: str, pages: int) -> Crawled:
@@ -104,8 +101,7 @@ class Crawler:
         make, slots, who = WORKLOADS[workload], self._lane.slots, only(MODELS, 1)
         small, large = (self.count(make(slots, urls, who)) for urls in (pages, 2 * pages))
         # A control goes through its job several times.
-        times = controls.REPEATS if self._backend in controls.CONTROLS else 1
-        return both(pages * times, small, large)
+        return both(pages * (controls.REPEATS if self._control else 1), small, large)
 
     def count(self, point: Point) -> Counts:
         """What one crawl took.
@@ -113,18 +109,43 @@ class Crawler:
         Raises :class:`Lost` when the crawl failed, or was not correct. The process is then gone,
         and the next crawl starts another.
         """
-        instrument, scratch, started = self._instrument, self._lane.scratch, self._worker
+        instrument, scratch, conditions = self._instrument, self._lane.scratch, point.conditions
         server = self._lane.server(point.site)
+        command = Command(
+            backend=self._backend,
+            prefix=server.prefix,
+            warmup_prefix=self._lane.server(WARMUP_SITE).prefix,
+            urls=point.urls,
+            slots=point.slots,
+            timeout_s=self._step_s,
+            switch_interval_s=switch_interval_s(instrument),
+            out=str(scratch / "times"),
+            keep_alive=all(condition.keep_alive for condition in conditions),
+        )
+        started = self._worker
         worker = self._worker = started or self._start()
         try:
             with losing(worker):
-                command = self._command(point, server)
                 if started is None:
                     worker.command(command)
-                    worker.ready(READY_S * instrument.slowness)
+                    worker.ready(self._step_s)
                 others = instrument.files(scratch)
                 worker.command(command)
-                self._crawl(worker, point, server)
+                worker.ready(self._step_s)
+                server.reset()
+                worker.go()
+                result = worker.result(time.monotonic() + self._step_s)
+                reason = judge.void_reason(
+                    conditions,
+                    result,
+                    server.ledger(),
+                    point.slots,
+                    server.digest,
+                    urls=point.urls,
+                    control=self._control,
+                )
+                if reason:
+                    raise Lost(reason, void=True)
                 worker.ready(ENDING_S * instrument.slowness)
                 return instrument.results(scratch, others)
         except Lost:
@@ -140,39 +161,6 @@ class Crawler:
             extra_environment={"PYTHONHASHSEED": str(self._seed)},
             module="bench.costs.forking",
         )
-
-    def _command(self, point: Point, server: Server) -> Command:
-        return Command(
-            backend=self._backend,
-            prefix=server.prefix,
-            warmup_prefix=self._lane.server(WARMUP_SITE).prefix,
-            urls=point.urls,
-            slots=point.slots,
-            timeout_s=CRAWL_S * self._instrument.slowness,
-            switch_interval_s=switch_interval_s(self._instrument),
-            out=str(self._lane.scratch / "times"),
-            keep_alive=all(one.keep_alive for one in point.conditions),
-        )
-
-    def _crawl(self, worker: WorkerProcess, point: Point, server: Server) -> None:
-        slowness = self._instrument.slowness
-        worker.ready(READY_S * slowness)
-        server.reset()
-        worker.go()
-        result = worker.result(time.monotonic() + CRAWL_S * slowness)
-        control = self._backend if self._backend in controls.CONTROLS else None
-        ledger = server.ledger()
-        reason = judge.void_reason(
-            point.conditions,
-            result,
-            ledger,
-            point.slots,
-            server.digest,
-            urls=point.urls,
-            control=control,
-        )
-        if reason:
-            raise Lost(reason, void=True)
 
     def close(self) -> None:
         worker, self._worker = self._worker, None
@@ -210,7 +198,7 @@ def served(
         SWITCH_INTERVAL: str(switch_interval_s(tool)),
     }
     python = [*tool.wrap(scratch), *OWN_PYTHON]
-    patience = ANSWER_S * tool.slowness
+    patience = STEP_S * tool.slowness
     try:
         with (
             ModelServer(name, SERVED_SITE, SITE_SEED, python, environment=environment) as server,
@@ -305,12 +293,11 @@ def programs(
             yield Program(tool.name, partial(lane.serve, "", tool), refused=tool.missing)
             continue
         for name in (*floor, *chosen):
-            mine = [workload for workload in crawled if takes_part(name, workload)]
-            if mine:
-                yield Program(f"{name}/{tool.name}", partial(lane.crawl, name, tool, mine))
+            if fit := [workload for workload in crawled if takes_part(name, workload)]:
+                yield Program(f"{name}/{tool.name}", partial(lane.crawl, name, tool, fit))
         for name in served:
             if wanted is None or name in wanted:
                 yield Program(f"{name}/{SERVE}/{tool.name}", partial(lane.serve, name, tool))
-    for each in known:
-        if each.missing is not None:
-            yield Program(each.name, lambda _: Counted(), refused=each.missing)
+    for backend in known:
+        if backend.missing is not None:
+            yield Program(backend.name, lambda _: Counted(), refused=backend.missing)

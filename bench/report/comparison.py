@@ -21,7 +21,7 @@ from typing import Final, Literal
 
 import numpy as np
 from rich.console import Console
-from scipy import stats as sps
+from scipy import special
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
@@ -183,7 +183,7 @@ def welch(a: Sequence[float], b: Sequence[float]) -> tuple[float, float, float]:
     if va + vb <= 0:
         return math.exp(difference), math.exp(difference), math.exp(difference)
     freedom = (va + vb) ** 2 / (va**2 / (len(x) - 1) + vb**2 / (len(y) - 1))
-    half = float(sps.t.ppf((1 + LEVEL) / 2, freedom)) * math.sqrt(va + vb)
+    half = float(special.stdtrit(freedom, (1 + LEVEL) / 2)) * math.sqrt(va + vb)
     return math.exp(difference), math.exp(difference - half), math.exp(difference + half)
 
 

@@ -9,12 +9,13 @@ all from one seed.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from pydantic import BaseModel
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
@@ -36,10 +37,10 @@ from bench.schema import (
     MemoryParts,
     Rung,
     TrialRecord,
+    Turns,
 )
 from bench.store import Records, sort_out
 from bench.text import KIB
-from tests.bench.altered import altered
 
 CHARTED = ("throughput", "waiting", "c10k", "real", "openloop", "cost")
 """The workloads of an early campaign, without a ladder."""
@@ -150,7 +151,7 @@ def parity(slots: int, requests: int, most: int) -> Ledger:
     )
 
 
-class _Maker:
+class Maker:
     """Makes the trials of one campaign: its seed, running number and noise."""
 
     def __init__(self, seed: int, noise: float, effects: bool, samples: int) -> None:
@@ -413,7 +414,7 @@ def campaign(
     true; ``voids`` turns that many trials void; ``drift`` is the spread of what
     a whole block shares (a slow minute of the machine).
     """
-    make = _Maker(seed, noise, effects, samples)
+    make = Maker(seed, noise, effects, samples)
     labels = [*backends, *([twin_of(twin)] if twin else [])]
     sizes = SIZES | {"openloop": tuple(map(str, rates))}
     points = [f"{workload}-{size}" for workload in workloads for size in sizes.get(workload, ())]
@@ -531,6 +532,67 @@ def _moved(record: AnyRecord) -> AnyRecord:
         before, held = record.memory.before.user_bytes or 0, record.memory.held.user_bytes or 0
         values["memory__held__user_bytes"] = before + int((held - before) * factor)
     return altered(record, **values)
+
+
+AnyModel = TypeVar("AnyModel", bound=BaseModel)
+
+
+def altered(record: AnyModel, **values: Any) -> AnyModel:
+    """A copy with these values; ``a__b`` is ``b`` in what the field ``a`` holds."""
+    update: dict[str, Any] = {}
+    for path, value in values.items():
+        name, _, rest = path.partition("__")
+        if rest:
+            inner = update.get(name, getattr(record, name))
+            inside = isinstance(inner, BaseModel)
+            value = altered(inner, **{rest: value}) if inside else {**inner, rest: value}
+        update[name] = value
+    return record.model_copy(update=update)
+
+
+def replaced(
+    records: Iterable[AnyRecord], made: Callable[[TrialRecord], TrialRecord | Iterable[TrialRecord]]
+) -> list[AnyRecord]:
+    """The records, each trial replaced by what is made of it: one trial, none, or several."""
+    found: list[AnyRecord] = []
+    for record in records:
+        new = made(record) if isinstance(record, TrialRecord) else [record]
+        found += [new] if isinstance(new, TrialRecord) else new
+    return found
+
+
+def where(
+    records: Iterable[AnyRecord], met: Callable[[TrialRecord], object], **values: Any
+) -> list[AnyRecord]:
+    """The records, with these values in trials that meet a condition; or functions of a trial."""
+
+    def made(trial: TrialRecord) -> TrialRecord:
+        own = {name: value(trial) if callable(value) else value for name, value in values.items()}
+        return altered(trial, **own)
+
+    return replaced(records, lambda trial: made(trial) if met(trial) else trial)
+
+
+def in_turns(trial: TrialRecord, us: float) -> TrialRecord:
+    """The trial as if it had taken turns, at so many microseconds per exchange."""
+    turns = Turns(
+        turn_s=0.01,
+        taken=60,
+        counted=50,
+        exchanges=1000,
+        wall_s=0.5,
+        cpu_s=us / 1000,
+        server_cpu_s=0.1,
+        steal_s=None,
+        beside=[],
+        spanned=0,
+    )
+    return trial.model_copy(update={"turns": turns})
+
+
+def control(trial: TrialRecord, name: str, us: float) -> TrialRecord:
+    taken = in_turns(trial, us)
+    return altered(taken, kind="control", label=name, backend=name, family="control")
 
 
 def extended(

@@ -82,35 +82,22 @@ def trial(**changes: object) -> bytes:
     return json.dumps(record).encode() + b"\n"
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "empty"),
-        (b"not json at all\n", ":1: not JSON"),
-        (b"[" * 100_000 + b"\n", ":1: not JSON"),
-        (b'{"some": "json"}\n', ":1: not a record of this suite"),
-        (line(schema_version=99), ":1: schema version 99, but this program reads 2"),
-        (line(surprise=1), ":1: not a valid record: .*surprise"),
-        (line(kind="novel"), ":1: not a valid record"),
-        (line() + b"\xff\xfe\n" + line(), ":2: not JSON"),
-        (line() + line(), "two campaigns in one file"),
-        (line() + 2 * trial(), "callbacks#2 at throughput-1 is there twice for block 0"),
-        (RECORDS[1].model_dump_json().encode() + b"\n", "not a campaign record"),
-    ],
-    ids=[
-        "empty",
-        "text",
-        "deep",
-        "foreign",
-        "version",
-        "field",
-        "kind",
-        "bytes",
-        "two",
-        "repeated",
-        "headless",
-    ],
-)
+UNREADABLE = {
+    "empty": (b"", "empty"),
+    "text": (b"not json at all\n", ":1: not JSON"),
+    "deep": (b"[" * 100_000 + b"\n", ":1: not JSON"),
+    "foreign": (b'{"some": "json"}\n', ":1: not a record of this suite"),
+    "version": (line(schema_version=99), ":1: schema version 99, but this program reads 2"),
+    "field": (line(surprise=1), ":1: not a valid record: .*surprise"),
+    "kind": (line(kind="novel"), ":1: not a valid record"),
+    "bytes": (line() + b"\xff\xfe\n" + line(), ":2: not JSON"),
+    "two": (line() + line(), "two campaigns in one file"),
+    "repeated": (line() + 2 * trial(), "callbacks#2 at throughput-1 is there twice for block 0"),
+    "headless": (RECORDS[1].model_dump_json().encode() + b"\n", "not a campaign record"),
+}
+
+
+@pytest.mark.parametrize(("content", "message"), UNREADABLE.values(), ids=UNREADABLE)
 def test_unreadable_records_get_one_clear_line(
     tmp_path: Path, content: bytes, message: str
 ) -> None:

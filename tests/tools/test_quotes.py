@@ -12,8 +12,7 @@ from bench.questions import serve
 from bench.schema import TrialRecord
 from bench.show.table import MISSING
 from tests.bench import committed
-from tests.bench.costed import costed
-from tests.bench.questions.campaigns import holding
+from tests.bench.questions.campaigns import costed, holding
 from tests.bench.sure import sure
 from tests.bench.synthetic import analysed
 from tools.quotes import CITES, Lock, NotShownError, Numbers, cited, table

@@ -53,7 +53,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 import numpy as np
-from scipy import stats as sps
+from scipy import special
 
 from bench.analysis.stats.records import LEVEL, Spread
 from bench.schema import CampaignRecord
@@ -96,7 +96,7 @@ def combined(campaigns: Sequence[Sequence[Spread]]) -> Combined:
     back = np.exp if logarithmic else float
     count, mean = len(campaigns), float(values.mean())
     if count >= FEWEST:
-        t = float(sps.t.ppf(0.5 + LEVEL / 2, count - 1))
+        t = float(special.stdtrit(count - 1, 0.5 + LEVEL / 2))
         half = t * float(values.std(ddof=1)) * math.sqrt(1 + 1 / count)
         low, high = float(back(mean - half)), float(back(min(mean + half, 700.0)))
         if low > 0 and high <= WIDEST * low:

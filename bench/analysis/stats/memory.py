@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy import stats as sps
+from scipy import special
 
 from bench.analysis.stats.records import LEVEL, Spread, labels_of, spread, trials_of
 from bench.schema import MemoryParts, TrialRecord
@@ -29,7 +29,7 @@ MEMORY_PARTS: Final[tuple[str, ...]] = (
     "send buffers",
     "other",
 )
-_PART_FIELDS: Final[dict[str, str]] = {
+PART_FIELDS: Final[dict[str, str]] = {
     "user": "user_bytes",
     "page tables": "page_table_bytes",
     "kernel stacks": "kernel_stack_bytes",
@@ -51,7 +51,7 @@ CALCULATED: Final = "calculated"
 
 
 def _part(parts: MemoryParts, name: str) -> int | None:
-    value = getattr(parts, _PART_FIELDS[name])
+    value = getattr(parts, PART_FIELDS[name])
     return None if value is None else int(value)
 
 
@@ -60,7 +60,7 @@ def memory_growth(trial: TrialRecord) -> dict[str, float | None] | None:
     if trial.memory is None or trial.memory.connections <= 0:
         return None
     growth: dict[str, float | None] = {}
-    for name in _PART_FIELDS:
+    for name in PART_FIELDS:
         before, held = _part(trial.memory.before, name), _part(trial.memory.held, name)
         growth[name] = None if held is None or before is None else float(held - before)
     return growth
@@ -174,7 +174,7 @@ class MemoryFit:
         return tuple(
             name
             for name in MEMORY_PARTS
-            if self.sources.get(_PART_FIELDS[name], "").startswith(CALCULATED)
+            if self.sources.get(PART_FIELDS[name], "").startswith(CALCULATED)
         )
 
     @property
@@ -194,10 +194,29 @@ def theil_sen(x: Sequence[float], y: Sequence[float]) -> tuple[float, float, flo
     """
     if len({*x}) < 2:
         raise ValueError("a line needs two different x")
-    with np.errstate(invalid="ignore"):
-        line = sps.theilslopes(y, x, LEVEL, method="joint")
-    slope, intercept, low, high = map(float, line)
-    return (slope, intercept, slope, slope) if math.isnan(low) else (slope, intercept, low, high)
+    at, read = np.asarray(x, float), np.asarray(y, float)
+    steps, rises = at[:, None] - at, read[:, None] - read
+    slopes = np.sort(rises[steps > 0] / steps[steps > 0])
+    slope = float(np.median(slopes))
+    intercept = float(np.median(read - slope * at))
+    variance = _spread(len(x)) - sum(_spread(ties) for ties in [*_counts(x), *_counts(y)])
+    if variance < 0:
+        return slope, intercept, slope, slope
+    reach = -float(special.ndtri((1 - LEVEL) / 2)) * math.sqrt(variance / 18)
+    low = max(round((len(slopes) - reach) / 2) - 1, 0)
+    high = min(round((len(slopes) + reach) / 2), len(slopes) - 1)
+    return slope, intercept, float(slopes[low]), float(slopes[high])
+
+
+def _counts(values: Sequence[float]) -> list[int]:
+    """How often each value is there."""
+    counts: list[int] = np.unique(values, return_counts=True)[1].tolist()
+    return counts
+
+
+def _spread(count: int) -> int:
+    """What so many values, or so many equal ones, add to the variance in Sen's formula (2.6)."""
+    return count * (count - 1) * (2 * count + 5)
 
 
 def _fit_part(name: str, trials: Sequence[TrialRecord]) -> PartFit:
@@ -212,7 +231,7 @@ def _fit_part(name: str, trials: Sequence[TrialRecord]) -> PartFit:
             y.append(value)
             start.append(float(_part(trial.memory.before, name) or 0))
     if not x:
-        key = _PART_FIELDS[name]
+        key = PART_FIELDS[name]
         reasons = (t.memory.reasons[key] for t in trials if t.memory and key in t.memory.reasons)
         reason = next(reasons, "not measured")
         return PartFit(name, None, None, None, None, reason)
@@ -258,7 +277,7 @@ def fit_label(label: str, trials: Sequence[TrialRecord]) -> MemoryFit:
     counts = sorted({t.memory.connections for t in trials if t.memory})
     top = [t for t in trials if t.memory and t.memory.connections == counts[-1]]
     at_highest: dict[str, float | None] = {}
-    for name in _PART_FIELDS:
+    for name in PART_FIELDS:
         values = [g[name] for t in top if (g := memory_growth(t))]
         middle = spread(values)
         at_highest[name] = middle.median / counts[-1] if middle else None

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy import stats as sps
+from scipy import special
 
 from bench.analysis.stats.metrics import CPU_PER_1000, METRICS, PAGES_PER_S, Metric
 from bench.analysis.stats.ratios import (
@@ -161,7 +161,7 @@ def clopper_pearson(seen: int, of: int) -> float:
     C. J. Clopper and E. S. Pearson, Biometrika 26 (1934) 404. With none of n it is about
     3 / n.
     """
-    return float(sps.binomtest(seen, of, alternative="less").proportion_ci(LEVEL).high)
+    return 1.0 if seen == of else float(special.betaincinv(seen + 1, of - seen, LEVEL))
 
 
 def aa_check(records: Records, metrics: Sequence[Metric] = METRICS) -> AaResult:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
-from scipy import stats as sps
+from scipy import special
 
 from bench.analysis.stats.metrics import PAGES_PER_S, Metric
 from bench.analysis.stats.records import LEVEL, Spread, limiter_of, trials_of
@@ -114,8 +114,8 @@ def student(values: Sequence[float]) -> tuple[float, float, float]:
         mean = mean if abs(mean) > 1e-12 else 0.0
         return mean, mean, 0.0 if mean else 1.0
     freedom = len(values) - 1
-    reach = float(sps.t.ppf(0.5 + LEVEL / 2, freedom)) * error
-    return mean - reach, mean + reach, 2.0 * float(sps.t.sf(abs(mean) / error, freedom))
+    reach = float(special.stdtrit(freedom, 0.5 + LEVEL / 2)) * error
+    return mean - reach, mean + reach, 2.0 * float(special.stdtr(freedom, -abs(mean) / error))
 
 
 def log_interval(logs: Sequence[float]) -> tuple[float, float]:
@@ -274,11 +274,13 @@ def corrected(comparisons: Sequence[Comparison]) -> list[Comparison]:
     # Y. Benjamini and Y. Hochberg, J. R. Stat. Soc. B 57 (1995) 289. Preferred to Holm's step
     # because readers quote single differences: what matters is the share of false ones among
     # those shown. Valid under the positive dependence that a shared base brings.
-    adjusted = sps.false_discovery_control([comparisons[i].ratio.p or 0.0 for i in tested])
+    ranked = np.sort([comparisons[i].ratio.p or 0.0 for i in tested])
+    ranks = np.arange(1, len(tested) + 1)
+    kept = ranked[ranked * len(tested) / ranks <= FALSE_DISCOVERY_RATE].max(initial=-1.0)
     result = [replace(c, family=len(tested)) for c in comparisons]
-    for i, p in zip(tested, adjusted, strict=True):
+    for i in tested:
         ratio = comparisons[i].ratio
-        if p > FALSE_DISCOVERY_RATE and ratio.shown:
+        if (ratio.p or 0.0) > kept and ratio.shown:
             result[i] = replace(result[i], ratio=withdrawn(ratio, len(tested)))
     return result
 

@@ -20,10 +20,9 @@ from pathlib import Path
 from rich.console import Console
 
 from bench import store
-from bench.claims import ledger
 from bench.cli import DONE, FAILED, options
 from bench.plan import backends
-from bench.report import files, page
+from bench.report import files
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,6 +40,9 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     file = store.usual(arguments.campaign)
     if arguments.check:
         return check(file.parent, console, drawn=not arguments.records)
+    from bench.claims import ledger
+    from bench.report import page
+
     records = store.load(file)
     if records.torn_bytes:
         console.print(f"note: ignored an incomplete last record ({records.torn_bytes} bytes)")

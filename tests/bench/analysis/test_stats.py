@@ -22,9 +22,8 @@ from bench.schema import TrialRecord
 from bench.show import cells
 from bench.store import Records
 from tests.bench import synthetic
-from tests.bench.altered import altered, replaced, where
 from tests.bench.sure import sure
-from tests.bench.turned import in_turns
+from tests.bench.synthetic import altered, in_turns, replaced, where
 
 
 @lru_cache(maxsize=8)

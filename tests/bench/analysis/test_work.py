@@ -12,7 +12,7 @@ from bench.schema import TrialRecord
 from bench.store import Records
 from crawlers.heap import KEEPS, ON_PURPOSE
 from tests.bench import synthetic
-from tests.bench.altered import where
+from tests.bench.synthetic import where
 
 MAPPED = 2.2
 

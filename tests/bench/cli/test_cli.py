@@ -23,8 +23,7 @@ from bench.run import runner
 from bench.schema import AnyRecord, CampaignRecord, EndRecord, PointPlan, TrialRecord
 from crawlers.backend import Backend
 from crawlers.catalogue import OURS
-from tests.bench.altered import altered, where
-from tests.bench.synthetic import campaign
+from tests.bench.synthetic import altered, campaign, where
 from tests.programs import python
 from tools import rebuild
 

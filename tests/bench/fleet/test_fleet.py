@@ -154,40 +154,25 @@ def begun(cluster: Cluster, results: Path, *more: str) -> subprocess.Popen[str]:
 
 
 @pytest.mark.slow
-def test_a_worker_that_is_killed_voids_the_trial_and_is_named(
-    cluster: Cluster, tmp_path: Path
-) -> None:
-    with begun(cluster, tmp_path / "results") as process:
-        cluster.children("bench.sides.worker")[0].kill()
-        printed = process.communicate(timeout=PATIENCE_S)[0]
-    assert process.returncode == 1, printed
-    (trial,) = last(tmp_path / "results").samples
-    assert trial.status == "void"
-    assert trial.reason is not None
-    assert "killed by SIGKILL" in trial.reason
-    assert "worker " in trial.reason
-    assert cluster.children("bench.sides.worker") == []
-
-
 @pytest.mark.parametrize(
-    "how", [pytest.param(signal.SIGKILL, marks=pytest.mark.slow), signal.SIGSTOP]
+    ("victim", "how"),
+    [("worker", signal.SIGKILL), ("host", signal.SIGKILL), ("host", signal.SIGSTOP)],
 )
-@pytest.mark.slow
-def test_a_lost_host_is_noticed_and_the_others_stop(
-    how: signal.Signals, own_cluster: Cluster, tmp_path: Path
+def test_what_is_lost_voids_the_trial_and_is_named_and_the_rest_stops(
+    victim: str, how: signal.Signals, own_cluster: Cluster, tmp_path: Path
 ) -> None:
     cluster = own_cluster
     with begun(cluster, tmp_path / "results") as process:
         crew = cluster.children("bench.sides.worker")
-        os.kill(cluster.workers[0].pid, how)
+        os.kill(crew[0].pid if victim == "worker" else cluster.workers[0].pid, how)
         printed = process.communicate(timeout=PATIENCE_S)[0]
     assert process.returncode == 1, printed
     (trial,) = last(tmp_path / "results").samples
+    reason = trial.reason or ""
     assert trial.status == "void"
-    assert trial.reason is not None
     assert trial.part is not None
-    lost = [host.host for host in trial.part.hosts if host.host in trial.reason]
-    assert len(lost) == 1, trial.reason
+    assert sum(host.host in reason for host in trial.part.hosts) == 1, reason
+    assert ("killed by SIGKILL" in reason and "worker " in reason) == (victim == "worker")
     # The other host has stopped; the lost one's processes end with it.
     wait_for(lambda: not psutil.Process(cluster.workers[1].pid).children())
     cluster.workers[0].kill()

@@ -32,6 +32,8 @@ from bench.questions import (
     timeouts,
     tls_pages,
 )
+from bench.questions.columns import Columns, Read
+from bench.questions.served import BARE, ServedColumns
 from bench.schema import (
     AnyRecord,
     CampaignRecord,
@@ -50,11 +52,19 @@ from bench.sides.servers import Tls
 from bench.text import KIB
 from crawlers.heap import KEEPS, ON_PURPOSE
 from tests.bench import synthetic
-from tests.bench.altered import altered, replaced, where
-from tests.bench.costed import US, costed, trials
 from tests.bench.sure import sure
-from tests.bench.synthetic import MODELS, campaign, extended, rungs
-from tests.bench.turned import control, in_turns
+from tests.bench.synthetic import (
+    MODELS,
+    Maker,
+    altered,
+    campaign,
+    control,
+    extended,
+    in_turns,
+    replaced,
+    rungs,
+    where,
+)
 
 BACKENDS = (*MODELS, "uvloop", "aiohttp")
 LADDER = tuple(rungs(BACKENDS))
@@ -78,6 +88,14 @@ def kept(lines: Lines, wanted: Callable[[TrialRecord], object]) -> Lines:
     return replaced(lines, lambda trial: trial if wanted(trial) else [])
 
 
+def grown(
+    more: Callable[[TrialRecord], TrialRecord | Iterator[TrialRecord]], **options: Any
+) -> Lines:
+    """A campaign of one workload, each trial replaced by what is made of it."""
+    usual: dict[str, Any] = {"blocks": 3, "samples": 20, "workloads": ("throughput",)}
+    return replaced(campaign(**usual | options), more)
+
+
 def lacking(lines: Lines) -> Lines:
     """With generators in fewer blocks than the others."""
     return kept(lines, lambda trial: (trial.label, trial.block) != ("generators", 1))
@@ -86,6 +104,56 @@ def lacking(lines: Lines) -> Lines:
 def at(trial: TrialRecord, workload: str, point: str, /, **values: Any) -> TrialRecord:
     """The trial at another point."""
     return altered(trial, workload=workload, point=f"{workload}-{point}", **values)
+
+
+# --- what follows from a question's columns ----------------------------------------------
+
+US = {"threads": 30.0, "callbacks": 9.0, "generators": 10.0, "async_await": 15.0, BARE: 6.0}
+VARIANT_US = 12.0
+
+Costs = Callable[[str, str], float]
+"""Label and column -> microseconds of a page."""
+
+
+def in_order(columns: Columns) -> Costs:
+    """Each column costs more than the one before."""
+    keys = list(columns.columns)
+    return lambda label, key: US.get(label, VARIANT_US) * (1 + keys.index(key))
+
+
+def trials(
+    columns: Columns, us: Costs, backends: Sequence[str] = MODELS, blocks: int = 3
+) -> list[TrialRecord]:
+    """Each block is slower by a tenth; of servers there is the floor, too."""
+    make, workload = Maker(9, 0.01, effects=True, samples=20), columns.workloads[0]
+    found = []
+    for block in range(blocks):
+        for key, read in columns.columns.items():
+            if not isinstance(read, Read):
+                continue
+            for place, name in enumerate(backends):
+                trial = make.closed(block, place, name, read.at or f"{workload}-100")
+                params = {**trial.params, "urls": 500, "mode": read.mode}
+                trial = trial.model_copy(update={"params": params, "limiter": "server"})
+                found.append(in_turns(trial, (1 + 0.1 * block) * us(name, key)))
+            if isinstance(columns, ServedColumns):
+                found.append(control(trial, BARE, (1 + 0.1 * block) * us(BARE, key)))
+    return found
+
+
+def costed(
+    columns: Columns,
+    us: Costs | None = None,
+    *,
+    backends: Sequence[str] = MODELS,
+    blocks: int = 3,
+    **options: Any,
+) -> Lines:
+    """The records of a campaign that also measured this."""
+    made: dict[str, Any] = {"workloads": ("throughput",), "samples": 20} | options
+    found = trials(columns, us or in_order(columns), backends, blocks)
+    points = dict.fromkeys(trial.point for trial in found)
+    return extended(campaign(backends=backends, blocks=blocks, **made), points, found)
 
 
 # --- memory and TLS ----------------------------------------------------------------------
@@ -255,20 +323,12 @@ SOCKETS, SHARED = 11.0, 7.0
 CONTROLS = {page.BARE: SOCKETS, page.STRIPPED: COSTS["callbacks"] - SHARED}
 
 
-def split(
-    *,
-    backends: Sequence[str] = MODELS,
-    blocks: int = 5,
-    stack: str | None = None,
-    **options: Any,
-) -> Lines:
+def split(*, backends: Sequence[str] = MODELS, stack: str | None = None, **options: Any) -> Lines:
     """A campaign whose machine is slower in each block: only what is paired stays equal."""
     ladder = [
         rung.model_copy(update={"family": "stack"}) if rung.name == stack else rung
         for rung in rungs(backends)
     ]
-    made: dict[str, Any] = {"samples": 20, "workloads": ("throughput",)} | options
-    made["ladder"] = ladder
     controls: set[int] = set()
 
     def taken(trial: TrialRecord) -> Iterator[TrialRecord]:
@@ -279,7 +339,7 @@ def split(
             controls.add(trial.block)
             yield from (control(trial, name, us * slow) for name, us in CONTROLS.items())
 
-    return replaced(campaign(backends=backends, blocks=blocks, **made), taken)
+    return grown(taken, **{"blocks": 5} | options, backends=backends, ladder=ladder)
 
 
 def with_slow_sockets() -> Lines:
@@ -456,8 +516,7 @@ def crossed(rates: Rates = FALLING, *, blocks: int = 5, **_: object) -> Lines:
                     pages_per_s=rate * math.exp(rng.normal(0, 0.01)),
                 )
 
-    made: dict[str, Any] = {"base": "callbacks", "samples": 1200, "workloads": ("throughput",)}
-    return replaced(campaign(backends=CROSSING, blocks=blocks, **made), moved)
+    return grown(moved, backends=CROSSING, blocks=blocks, base="callbacks", samples=1200)
 
 
 def ended(crawls: int) -> Lines:
@@ -496,7 +555,6 @@ def widened(
     shared: float = 40_000.0,
     places: Places = TWO,
     backends: Sequence[str] = SPREADING,
-    blocks: int = 5,
     **options: Any,
 ) -> Lines:
     """A campaign in which processes crawl at these rates, and the models on one processor."""
@@ -517,11 +575,10 @@ def widened(
                 pinning={"client": client, "server": server, "reason": None},
             )
 
-    made: dict[str, Any] = {"base": "callbacks", "samples": 20, "workloads": ("throughput",)}
-    made |= {"ladder": rungs(names)} | options
-    head, *lines = campaign(backends=names, blocks=blocks, **made)
+    made: dict[str, Any] = {"base": "callbacks", "ladder": rungs(names), "blocks": 5} | options
+    head, *lines = grown(moved, **made, backends=names)
     cores = {core for place in places.values() for side in place for core in side}
-    return [altered(head, environment__cpu_count=len(cores)), *replaced(lines, moved)]
+    return [altered(head, environment__cpu_count=len(cores)), *lines]
 
 
 def without_a_lock() -> Lines:
@@ -621,13 +678,7 @@ WORKS: Final[Mapping[int, tuple[int, int]]] = {1: (2000, 2000), 10: (500, 500), 
 """Milliseconds of work -> requests per second, and requests in a trial."""
 
 
-def worked(
-    *,
-    backends: Sequence[str] = (*MODELS, *REMEDIES),
-    blocks: int = 3,
-    works: Sequence[int] = (10,),
-    **options: Any,
-) -> Lines:
+def worked(*, works: Sequence[int] = (10,), **options: Any) -> Lines:
     """A campaign that also measured mixed load.
 
     Loops are a queue with one server, exactly that is late by its timers; others let pages
@@ -639,8 +690,7 @@ def worked(
         if trial.point == "throughput-100" and trial.label == trial.backend:
             yield from (_worked(trial, work_ms) for work_ms in works)
 
-    made: dict[str, Any] = {"workloads": ("throughput",), "samples": 20} | options
-    return replaced(campaign(backends=backends, blocks=blocks, **made), also)
+    return grown(also, **{"backends": (*MODELS, *REMEDIES)} | options)
 
 
 def _worked(trial: TrialRecord, work_ms: int) -> TrialRecord:
@@ -710,12 +760,7 @@ EACH_US = {
 OTHERS_US, SERVER_US = 60.0, 20.0
 
 
-def interrupted(
-    *,
-    backends: Sequence[str] = MODELS,
-    blocks: int = 3,
-    **options: Any,
-) -> Lines:
+def interrupted(**options: Any) -> Lines:
     """A campaign that also interrupted crawls."""
 
     def also(trial: TrialRecord) -> Iterator[TrialRecord]:
@@ -726,8 +771,7 @@ def interrupted(
                 if trial.label == "callbacks":
                     yield _interrupted(altered(trial, **named_control(cancel.CONTROL)), size)
 
-    made: dict[str, Any] = {"workloads": ("throughput",), "samples": 20} | options
-    return replaced(campaign(backends=backends, blocks=blocks, **made), also)
+    return grown(also, **options)
 
 
 def _interrupted(trial: TrialRecord, size: int) -> TrialRecord:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from bench.questions import hold
 from bench.report.charts import story
-from tests.bench.altered import where
 from tests.bench.questions.campaigns import holding, kept
-from tests.bench.synthetic import analysed
+from tests.bench.synthetic import analysed, where
 
 
 def test_a_chart_of_nothing_is_not_drawn() -> None:

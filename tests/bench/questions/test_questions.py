@@ -20,7 +20,7 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import MIN_BLOCKS
 from bench.cli.commands.list import question as listed
 from bench.plan import profiles
-from bench.questions import QUESTIONS, STORY, analysis_of, answers, pairs
+from bench.questions import QUESTIONS, STORY, analysis_of, asked, pairs
 from bench.questions.question import (
     Answer,
     Headline,
@@ -113,7 +113,7 @@ def test_its_headline_is_short_and_has_an_interval_or_says_how_few(question: Que
 @every
 def test_report_and_findings_have_it(question: Question) -> None:
     analysis = campaign_of(question.NAME, 5)
-    answer = {one.NAME: found for one, found in answers(analysis)}[question.NAME]
+    answer = sure(asked(analysis, question.NAME))
     found = answer.findings(question.NAME)
     assert found or question.NAME in CLAIM_NOTHING
     assert set(found) <= set(findings.named(analysis))
@@ -217,8 +217,8 @@ def test_the_pairs_of_all_questions_are_one_family() -> None:
     analysis = analysed(MEASURED["variants"](backends=BACKENDS, blocks=5, samples=30))
     records, metric = analysis.records, stats.CPU_PER_1000
     places = {(t.point, t.label) for t in stats.trials_of(records)}
-    asked = pairs(records, metric)
-    declared = [p for p in asked if {(p[0], p[1]), (p[0], p[2])} <= places]
+    by_questions = pairs(records, metric)
+    declared = [p for p in by_questions if {(p[0], p[1]), (p[0], p[2])} <= places]
     everything = [*stats.star(records, metric), *declared]
     assert declared
     compared = analysis.family(metric).compared

@@ -21,8 +21,7 @@ from bench.report.campaigns import Groups, Quantity, ends
 from bench.schema import CampaignRecord
 from tests.bench.cli.test_cli import save
 from tests.bench.sure import sure
-from tests.bench.synthetic import campaign, environment
-from tests.bench.turned import in_turns
+from tests.bench.synthetic import campaign, environment, in_turns
 from tools import quotes
 
 RATIO = "page/cpu_ms_per_1000/throughput-100/threads/callbacks"

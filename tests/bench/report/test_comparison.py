@@ -17,8 +17,7 @@ from bench.report import comparison
 from bench.report.comparison import INCOMPLETE, LOST, CompareError, MachineComparison
 from bench.schema import PointPlan
 from bench.store import Records
-from tests.bench.altered import altered, where
-from tests.bench.synthetic import campaign, environment, gathered
+from tests.bench.synthetic import altered, campaign, environment, gathered, where
 
 
 def records(

@@ -25,10 +25,9 @@ from bench.report.campaigns import Groups
 from bench.schema import AnyRecord, ResumeRecord
 from bench.show.words import footer
 from crawlers.catalogue import OURS
-from tests.bench.altered import where
 from tests.bench.costs.samples import run, sample
 from tests.bench.questions.campaigns import kept
-from tests.bench.synthetic import MODELS, across, analysed, campaign, gathered, rungs
+from tests.bench.synthetic import MODELS, across, analysed, campaign, gathered, rungs, where
 from tools.cards import document
 
 GOLDEN: Final = Path(__file__).with_name("golden")

@@ -3,38 +3,37 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from bench.analysis.analysis import Analysis
 from bench.report import ending
-from tests.bench import synthetic
+from bench.schema import AnyRecord
 from tests.bench.questions.campaigns import LADDER
-from tests.bench.report.test_tables import changed, made
+from tests.bench.report.charts.campaigns import changed, made
+from tests.bench.synthetic import across, analysed, campaign
 
-CAMPAIGNS: dict[str, Callable[[], Analysis]] = {
+CAMPAIGNS: dict[str, Callable[[], Sequence[AnyRecord]]] = {
     "usual": made,
     "one block": lambda: made(blocks=1),
     "noisy, with voids": lambda: made(noise=0.4, voids=9, samples=50),
     "nothing valid": lambda: changed(made(blocks=1), status="void", reason="[red]boom[/red]"),
     "long reasons": lambda: changed(made(blocks=1), status="failed", reason="word " * 500),
     "memory alone": lambda: made(workloads=("c10k",)),
-    "interrupted": lambda: synthetic.analysed(made(blocks=2).records.all[:60]),
-    "no trial": lambda: synthetic.analysed(made(blocks=2).records.all[:1]),
-    "every variant": lambda: synthetic.analysed(
-        synthetic.campaign(ladder=LADDER, workloads=("throughput", "c10k", "ladder"))
-    ),
-    "across interpreters": lambda: synthetic.analysed(synthetic.across()),
+    "interrupted": lambda: made(blocks=2)[:60],
+    "no trial": lambda: made(blocks=2)[:1],
+    "every variant": lambda: campaign(ladder=LADDER, workloads=("throughput", "c10k", "ladder")),
+    "across interpreters": across,
 }
 
 
-def printed(analysis: Analysis, width: int = 200) -> list[str]:
+def printed(lines: Sequence[AnyRecord], width: int = 200) -> list[str]:
     out = io.StringIO()
-    ending.show(analysis, Path("results/20261121-051200-1a2b3c"), Console(file=out, width=width))
+    folder, console = Path("results/20261121-051200-1a2b3c"), Console(file=out, width=width)
+    ending.show(analysed(lines), folder, console)
     return out.getvalue().splitlines()
 
 
@@ -53,10 +52,8 @@ def test_markup_in_records_is_text() -> None:
 
 def test_uvloop_and_a_loop_of_the_user_are_compared_with_asyncio() -> None:
     backends = ("threads", "callbacks", "async_await", "uvloop", "mine:Loop")
-    found = synthetic.analysed(
-        synthetic.campaign(backends=backends, workloads=("throughput", "c10k"), base="callbacks")
-    )
-    text = "\n".join(printed(found))
+    lines = campaign(backends=backends, workloads=("throughput", "c10k"), base="callbacks")
+    text = "\n".join(printed(lines))
     assert "\nuvloop against asyncio: " in text
     assert "\nmine:Loop against asyncio: " in text
     assert len(text.splitlines()) <= 25

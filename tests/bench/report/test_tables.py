@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import re
 from dataclasses import replace
-from functools import lru_cache
-from typing import Any
 
 import pytest
 from rich.console import Console
@@ -16,20 +14,8 @@ from bench.questions import analysis_of
 from bench.report import summary
 from bench.report.tables import section
 from bench.show.table import Table, name
-from tests.bench import synthetic
-
-
-@lru_cache(maxsize=8)
-def made(**kwargs: Any) -> Analysis:
-    """A campaign, made once per set of arguments."""
-    values: dict[str, Any] = {"samples": 1100, "rates": (5000, 30_000)}
-    return synthetic.analysed(synthetic.campaign(**(values | kwargs)))
-
-
-def changed(analysis: Analysis, **update: Any) -> Analysis:
-    """The same campaign with something else in every trial."""
-    trials = [trial.model_copy(update=update) for trial in analysis.records.trials]
-    return analysis_of(replace(analysis.records, trials=trials))
+from tests.bench.report.charts.campaigns import made
+from tests.bench.synthetic import analysed, gathered
 
 
 def printed(analysis: Analysis, width: int = 140) -> str:
@@ -49,7 +35,7 @@ def test_a_label_is_no_markup_in_a_sentence() -> None:
 
 @pytest.mark.parametrize("width", [60, 80, 100, 140])
 def test_table_fits_the_terminal(width: int) -> None:
-    text = printed(made(), width)
+    text = printed(analysed(made()), width)
     assert max(len(line) for line in text.splitlines()) <= width
     if width >= 80:
         assert "undecided" in text
@@ -57,7 +43,7 @@ def test_table_fits_the_terminal(width: int) -> None:
 
 @pytest.mark.parametrize("cut", [1, 2, 5, 60])
 def test_partial_records(cut: int) -> None:
-    campaign = synthetic.analysed(made(blocks=2).records.all[:cut])
+    campaign = analysed(made(blocks=2)[:cut])
     assert summary.to_markdown(campaign).startswith("# Campaign")
     printed(campaign)
 
@@ -66,7 +52,7 @@ HOSTILE = "<script>alert(1)</script> a|b `c` &lt; ![x](http://evil.test/) **d**\
 
 
 def test_nothing_in_records_is_markdown() -> None:
-    records = made(blocks=2).records
+    records = gathered(made(blocks=2))
     trials = [
         *(t.model_copy(update={"status": "void", "reason": HOSTILE}) for t in records.trials[:2]),
         *(

@@ -32,15 +32,7 @@ from bench.run.turns import (
     take_turns,
 )
 from bench.sides.process import Child
-from tests.bench.children import state, wait_for
-
-THREADS = """
-import sys, threading
-for _ in range(20):
-    threading.Thread(target=threading.Event().wait, daemon=True).start()
-print("ready", flush=True)
-sys.stdin.read()
-"""
+from tests.bench.children import SLEEPER, state, wait_for
 
 PARENT = """
 import subprocess, sys
@@ -52,7 +44,7 @@ while True: pass
 
 @contextmanager
 def crowd() -> Iterator[TakerGroup]:
-    with Child("threads", ["-c", THREADS]) as child:
+    with Child("threads", ["-u", "-c", SLEEPER, "20"]) as child:
         assert child.receive(time.monotonic() + 20) == "ready"
         group = TakerGroup(child.pid)
         yield group

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bench.talk import slides
-from tests.bench.talk.test_talk import STORY, committed
+from tests.bench.talk.test_talk import committed, story
 from tests.browsing import barriers, opened
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -57,17 +57,17 @@ def current(page: Any) -> str:
 @pytest.mark.parametrize("size", [(1280, 720), (1920, 1080)])
 def test_nothing_leaves_its_slide_and_nothing_is_too_small(shown: Any, size: Any) -> None:
     shown.set_viewport_size({"width": size[0], "height": size[1]})
-    for name in STORY:
+    for name in story():
         assert current(shown) == name
         assert shown.evaluate(OVERFLOWS) == []
         shown.keyboard.press("ArrowRight")
 
 
 def test_keys_turn_the_slides_and_change_the_view(shown: Any) -> None:
-    for key, name in (
-        *((" ", STORY[1]), ("PageDown", STORY[2]), ("ArrowLeft", STORY[1])),
-        *(("End", STORY[-1]), ("ArrowRight", STORY[-1]), ("Home", STORY[0])),
-    ):
+    first, second, third, *_, last = story()
+    turned = {" ": second, "PageDown": third, "ArrowLeft": second}
+    turned |= {"End": last, "ArrowRight": last, "Home": first}
+    for key, name in turned.items():
         shown.keyboard.press(key)
         assert current(shown) == name
         assert shown.evaluate("location.hash") == f"#{name}"
@@ -97,13 +97,13 @@ def test_the_speakers_window_turns_with_the_other(shown: Any) -> None:
     for page, other in ((speaker, shown), (shown, speaker)):
         page.keyboard.press("ArrowRight")
         other.wait_for_selector(f"#{current(page)}.current", state="attached")
-    assert current(shown) == STORY[2]
+    assert current(shown) == story()[2]
     speaker.close()
 
 
 def test_paper_has_one_slide_a_page(shown: Any) -> None:
     printed = shown.pdf(prefer_css_page_size=True, print_background=True)
-    assert len(re.findall(rb"/Type\s*/Page\b", printed)) == len(STORY)
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) == len(story())
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -14,7 +14,7 @@ from bench.questions import answers, churn
 from bench.show.measured import Measured
 from crawlers.catalogue import OURS
 from tests.bench import committed
-from tests.bench.costed import costed
+from tests.bench.questions.campaigns import costed
 from tests.bench.synthetic import MODELS, analysed, campaign, rungs
 from tools.cards import document
 from tools.cards.document import BY, ahead, better, numbers

@@ -8,11 +8,34 @@ from typing import Any
 
 from bench.analysis.analysis import Analysis
 from bench.report import charts
-from bench.schema import AnyRecord
+from bench.schema import AnyRecord, TrialRecord
 from bench.show.figures import Figure
 from tests.bench import synthetic
-from tests.bench.altered import where
-from tests.bench.turned import fetched, in_turns_at
+from tests.bench.synthetic import altered, control, in_turns, replaced, where
+
+
+def page_us(trial: TrialRecord) -> float:
+    """Microseconds of the client for a page."""
+    assert trial.cpu is not None
+    return 1e6 * (trial.cpu.client_user_s + trial.cpu.client_system_s) / (trial.pages or 1)
+
+
+def fetched(records: Sequence[AnyRecord]) -> list[AnyRecord]:
+    """The trials of throughput-100 again as fetches in turns, with both controls."""
+    found: list[AnyRecord] = []
+    for record in records:
+        if isinstance(record, TrialRecord) and record.point == "throughput-100" and record.cpu:
+            moved, us = altered(record, workload="fetch", point="fetch-100"), page_us(record)
+            found.append(in_turns(moved, us))
+            if record.label == record.backend == "callbacks":
+                found += [control(moved, "bare", 9.0), control(moved, "stripped", us - 8.0)]
+    return found
+
+
+def in_turns_at(records: Sequence[AnyRecord], slots: int = 100) -> list[AnyRecord]:
+    """A campaign whose throughput at so many slots took turns, at the same cost of a page."""
+    place = f"throughput-{slots}"
+    return replaced(records, lambda t: in_turns(t, page_us(t)) if t.point == place else t)
 
 
 @lru_cache(maxsize=12)
