@@ -326,12 +326,12 @@ _ASYNC = (
     _library(
         "anyio",
         "anyio's streams and scopes, on asyncio",
-        "against async_await: anyio on top",
+        "against async_await: anyio on top, and a scope for each exchange",
     ),
     _library(
         "anyio_trio",
         "anyio's streams and scopes, on trio",
-        "against trio: anyio on top",
+        "against trio: anyio on trio.socket, and a scope for each exchange",
         module="variants.anyio",
     ),
     _library(

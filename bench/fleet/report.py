@@ -8,7 +8,7 @@ from typing import Final
 
 from bench.analysis.stats import Spread, spread
 from bench.fleet.records import BUDGET, WHOLE, FleetTrial, Moment, held, largest, words_of
-from bench.show.figures import Axis, Figure, LinePoint, Lines, Plot
+from bench.show.figures import Axis, Figure, Line, LinePoint, Lines, Plot, line
 from bench.show.table import Column, Row, Table, name
 from bench.study.record import Run
 from bench.study.report import Report, drawn
@@ -35,7 +35,7 @@ def ramp(run: Run[FleetTrial]) -> Figure | str:
     }
     plots = []
     for panel, value in curves.items():
-        lines = {label: line for label, trial in trials.items() if (line := curve(trial, value))}
+        lines = {label: known for label, trial in trials.items() if (known := curve(trial, value))}
         x = Axis("time since the start", words=lambda value: f"{number(value)} s")
         marks = {label: line[-1] for label, line in lines.items()}
         if lines:
@@ -68,11 +68,11 @@ def memory(run: Run[FleetTrial]) -> Figure | str:
         if value := trial.per_connection(CLIENT):
             sizes[trial.label][trial.connections].append(value / KIB)
     lines = {
-        label: [LinePoint(n, middle) for n, values in line.items() if (middle := spread(values))]
-        for label, line in sizes.items()
+        label: line((connections, spread(values)) for connections, values in by_size.items())
+        for label, by_size in sizes.items()
     }
     if not lines:
-        return "no valid trial with memory by owner, which requires root"
+        return "no valid trial in which all of the client's memory could be read"
     x = Axis("connections that the whole fleet holds at once", "values")
     figure = Figure(
         name=MEMORY,
@@ -85,11 +85,11 @@ def memory(run: Run[FleetTrial]) -> Figure | str:
     return drawn(figure, f"fleet {run.head.run}", run.head)
 
 
-def memory_headline(lines: Mapping[str, Sequence[LinePoint]]) -> str | None:
+def memory_headline(lines: Mapping[str, Line]) -> str | None:
     """Of the label with the most connections, if each takes as much as with the fewest."""
-    label, line = max(lines.items(), key=lambda item: item[1][-1].x)
-    few, many = line[0], line[-1]
-    values = [point.y.median for point in line]
+    label, points = max(lines.items(), key=lambda item: item[1][-1].x)
+    few, many = points[0], points[-1]
+    values = [point.y.median for point in points]
     if few is many or max(values) / min(values) - 1 > FLAT:
         return None
     return (

@@ -3,8 +3,9 @@
 What waits: a coroutine, suspended on a Future of asyncio. What switches:
 asyncio's loop. What a connection costs: asyncio's transport, anyio's stream
 and a cancel scope. Changed against ``async_await``: anyio on top of it,
-with its own streams, and scopes and task groups like trio's. ``anyio_trio``
-is the same source on trio.
+with its own streams, and scopes and task groups like trio's. There is a scope
+for each exchange, where ``trio`` has one for a slot. ``anyio_trio`` is the same
+source on trio; its streams are on ``trio.socket``.
 """
 
 from __future__ import annotations

@@ -24,7 +24,20 @@ from wsgiref.types import WSGIApplication
 
 from server.models.apps import asgi, for_aiohttp, wsgi
 from server.models.service import BACKLOG, TICK_S, Service, Stop, Tally
+from server.models.sockets import ACCEPTS
 from server.signals import when_the_parent_ends
+
+
+class Listening(socket.socket):
+    """A socket that listens with the longest backlog, whatever it is asked for.
+
+    asyncio takes the backlog for the number of connections that it accepts in one turn, and without
+    a descriptor it tries, and complains, as often. So its stacks get :data:`ACCEPTS`.
+    """
+
+    def listen(self, backlog: int = BACKLOG, /) -> None:
+        """Listen."""
+        super().listen(BACKLOG)
 
 
 def ask_to_stop(ended: Event) -> None:
@@ -64,9 +77,9 @@ def aiohttp_web(service: Service) -> None:
     with lent(service):
         web.run_app(
             for_aiohttp(service),
-            sock=service.listening,
+            sock=Listening(fileno=service.listening.detach()),
             ssl_context=service.tls,
-            backlog=BACKLOG,
+            backlog=ACCEPTS,
             keepalive_timeout=limits.idle_s,
             shutdown_timeout=limits.grace_s,
             access_log=None,
@@ -83,7 +96,7 @@ def uvicorn(service: Service, loop: str = "asyncio") -> None:
         asgi(service),
         http="httptools",
         loop=loop,
-        backlog=BACKLOG,
+        backlog=ACCEPTS if loop == "asyncio" else BACKLOG,
         timeout_keep_alive=round(limits.idle_s),
         timeout_graceful_shutdown=round(limits.grace_s),
         access_log=False,
@@ -91,7 +104,7 @@ def uvicorn(service: Service, loop: str = "asyncio") -> None:
         ssl_context_factory=(lambda config, default: tls) if tls else None,
     )
     with lent(service):
-        uvicorn.Server(config).run(sockets=[service.listening])
+        uvicorn.Server(config).run(sockets=[Listening(fileno=service.listening.detach())])
 
 
 uvicorn_uvloop: Final = partial(uvicorn, loop="uvloop")
@@ -100,7 +113,7 @@ uvicorn_uvloop: Final = partial(uvicorn, loop="uvloop")
 def hypercorn(service: Service) -> None:
     """hypercorn with h11, on asyncio."""
     from hypercorn.asyncio import serve
-    from hypercorn.config import Config
+    from hypercorn.config import Config, Sockets
 
     limits, tls = service.limits, service.tls
 
@@ -110,9 +123,12 @@ def hypercorn(service: Service) -> None:
         def create_ssl_context(self) -> ssl.SSLContext | None:
             return tls
 
+        def create_sockets(self) -> Sockets:
+            ours: list[socket.socket] = [Listening(fileno=service.listening.detach())]
+            return Sockets(ours, [], []) if tls else Sockets([], ours, [])
+
     config = Configured()
-    config.bind = [f"fd://{service.listening.detach()}"]
-    config.backlog, config.loglevel = BACKLOG, "WARNING"
+    config.backlog, config.loglevel = ACCEPTS, "WARNING"
     config.keep_alive_timeout, config.graceful_timeout = limits.idle_s, limits.grace_s
     config.keep_alive_max_requests = limits.max_requests or sys.maxsize
     config.h11_max_incomplete_size = limits.max_head

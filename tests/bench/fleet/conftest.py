@@ -51,16 +51,9 @@ def wait_for(condition: Callable[[], object]) -> None:
         time.sleep(0.05)
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Two dask workers of one thread each, shared by all tests that leave them running."""
-    with started(tmp_path_factory.mktemp("dask")) as made:
-        yield made
-
-
 @pytest.fixture
-def own_cluster(tmp_path: Path) -> Iterator[Cluster]:
-    """A cluster for one test that stops a host."""
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    """Two dask workers of one thread each."""
     with started(tmp_path) as made:
         yield made
 

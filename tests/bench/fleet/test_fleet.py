@@ -159,9 +159,8 @@ def begun(cluster: Cluster, results: Path, *more: str) -> subprocess.Popen[str]:
     [("worker", signal.SIGKILL), ("host", signal.SIGKILL), ("host", signal.SIGSTOP)],
 )
 def test_what_is_lost_voids_the_trial_and_is_named_and_the_rest_stops(
-    victim: str, how: signal.Signals, own_cluster: Cluster, tmp_path: Path
+    victim: str, how: signal.Signals, cluster: Cluster, tmp_path: Path
 ) -> None:
-    cluster = own_cluster
     with begun(cluster, tmp_path / "results") as process:
         crew = cluster.children("bench.sides.worker")
         os.kill(crew[0].pid if victim == "worker" else cluster.workers[0].pid, how)

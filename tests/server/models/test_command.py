@@ -10,6 +10,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from selectors import EVENT_READ
 from typing import NoReturn
@@ -23,12 +25,13 @@ from server.models import stacks, threads
 from server.models.catalogue import MODELS, SERVERS
 from server.models.loop import Loop
 from server.models.service import TICK_S, Limits, Service
-from server.models.sockets import accepted
+from server.models.sockets import ACCEPTS, accepted
 from server.sites.specs import make_site
 from tests.server.fixture_server import PATIENCE, everything, get, receive
 from tests.server.models.differs import DIFFERS
 from tests.server.models.serving import (
     LARGE,
+    Model,
     ask,
     last_words,
     serving,
@@ -120,20 +123,43 @@ def test_a_server_without_descriptors_waits(name: str) -> None:
     """It had asked for the next connection again and again, and no signal ended it."""
     with serving(name) as server, server.connect() as idle:
         ask(idle, "/")
-        process = psutil.Process(server.process.pid)
-        before = process.rlimit(psutil.RLIMIT_NOFILE)
-        used = {int(each) for each in os.listdir(f"/proc/{process.pid}/fd")}
-        none_left = min(set(range(len(used) + 1)) - used), before[1]
-        process.rlimit(psutil.RLIMIT_NOFILE, none_left)
-        with server.connect() as waiting:
+        with without_descriptors(server):
+            waiting = server.connect()
             time.sleep(2 * TICK_S)
-            process.rlimit(psutil.RLIMIT_NOFILE, before)
+        with waiting:
             ask(waiting, "/")
-            process.rlimit(psutil.RLIMIT_NOFILE, none_left)
-            with server.connect():
+            with without_descriptors(server), server.connect():
                 time.sleep(TICK_S)
                 stop(server)
                 last_words(server)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["aiohttp_web", "uvicorn", "hypercorn"])
+def test_a_stack_of_asyncio_without_descriptors_waits(name: str) -> None:
+    """It had a backlog of 65,535, tried and complained as often, and answered nobody meanwhile."""
+    with serving(name) as server, server.connect() as idle:
+        ask(idle, "/")
+        with without_descriptors(server):
+            waiting = server.connect()
+            time.sleep(2 * TICK_S)
+        with waiting:
+            ask(waiting, "/")
+        idle.close()
+        stop(server)
+        assert 0 < last_words(server)[1].count("out of system resource") <= 10 * ACCEPTS
+
+
+@contextmanager
+def without_descriptors(server: Model) -> Iterator[None]:
+    """Meanwhile the server's process may open nothing."""
+    process = psutil.Process(server.process.pid)
+    before = process.rlimit(psutil.RLIMIT_NOFILE)
+    used = {int(name) for name in os.listdir(f"/proc/{process.pid}/fd")}
+    process.rlimit(psutil.RLIMIT_NOFILE, (min(set(range(len(used) + 1)) - used), before[1]))
+    yield
+    if process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+        process.rlimit(psutil.RLIMIT_NOFILE, before)
 
 
 class Refusing:
