@@ -20,7 +20,7 @@ from bench.analysis.stats import AT_LEVEL, CPU_PER_1000, PAGES_PER_S, Comparison
 from bench.analysis.stats.campaigns import FEWEST, Combined
 from bench.analysis.wording import between, change, interval
 from bench.plan.labels import Label
-from bench.plan.participants import BASE, FREE, PINNED
+from bench.plan.participants import FREE, PINNED
 from bench.questions import answers, churn, handovers, hold, interpreters, mixed, tls_pages
 from bench.questions.question import Headline, paragraph
 from bench.report import campaigns, cite, findings, markup, summary
@@ -361,13 +361,12 @@ def table(numbers: Numbers) -> str:
         "pages. `threads` run on both processors, and share one with the server."
     )
     if numbers.group:
-        in_whole, *_ = numbers.over(f"handovers/fetched/cost/{BASE}{handovers.ONE}").split()
+        few = f", or the range of fewer than {FEWEST}" * (len(numbers.group.campaigns) < FEWEST)
         about = (
             f"{numbers.group.size} (`results/headlines`), {numbers.group.python}; below each "
-            f"number {AT_LEVEL} for the next, or the range of fewer than {FEWEST}. Client's side; "
-            "100 slots, 2 KB pages. `threads` run on both processors, one of them the server's; "
-            "all others on one. A page of either kind of threads is from whole crawls and a server "
-            f"that sleeps, where one of `callbacks` costs {in_whole} µs; all others take turns."
+            f"number {AT_LEVEL} for the next{few}. Client's side; 100 slots, 2 KB pages. `threads` "
+            "run on both processors, the server's too; others on one. Pages of threads: whole "
+            "crawls; of others: turns."
         )
     return "\n".join([*markdown_table(heads, rows, right=len(heads) - 1), "", about])
 
