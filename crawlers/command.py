@@ -293,6 +293,12 @@ def conformance(arguments: Sequence[str]) -> int:
     if names != [ALL] and not (names and all(n in known or registry.LOOP in n for n in names)):
         complain(f"conformance needs the name of a backend from --list, a loop, or {ALL}")
         return USAGE
+    try:
+        for loop in (name for name in names if registry.LOOP in name):
+            registry.load(loop)  # a misspelt one would fail in every test
+    except registry.BackendError as error:
+        complain(str(error))
+        return USAGE
     if find_spec("pytest") is None:
         complain("the conformance suite needs pytest: pip install pytest pytest-timeout")
         return USAGE

@@ -1,7 +1,5 @@
 """What are the context switches of threads made of? Take one cause away at a time.
 
-    python -m tools.handovers [pages]
-
 A hundred threads fetch a list from the fixture server, on all processors and pinned to one:
 
 - ``shared``: they take pages from one list, behind a lock, as every crawler's frontier has one.
@@ -16,6 +14,7 @@ What is printed is the client's: microseconds of processor time and context swit
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
@@ -109,8 +108,15 @@ def client(way: str, port: int, pages: int) -> None:
     print(json.dumps([1e6 * used_s / pages, *(count / pages for count in switched)]))
 
 
-def main(pages: int = 20_000) -> int:
+def main() -> int:
     """Print a line for each way and place."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.handovers",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("pages", type=int, nargs="?", default=20_000, help="default: 20000")
+    pages: int = parser.parse_args().pages
     usable = sorted(os.sched_getaffinity(0))
     site = ("--listen", "127.0.0.1:0", "--site", f"list:{pages}:2048")
     command = (sys.executable, "-m", "server", *site)
@@ -151,4 +157,4 @@ if __name__ == "__main__":
     if len(sys.argv) > 2:
         client(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
     else:
-        raise SystemExit(main(*map(int, sys.argv[1:])))
+        raise SystemExit(main())

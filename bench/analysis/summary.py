@@ -110,10 +110,17 @@ class Places:
 
 def places(records: Records) -> Places | None:
     """The labels with several processors; None in campaigns where all had one."""
-    unpinned_trials = [trial for trial in stats.trials_of(records, twins=False) if unpinned(trial)]
+    trials = stats.trials_of(records, twins=False)
+    unpinned_trials = [trial for trial in trials if unpinned(trial)]
     if not unpinned_trials:
         return None
-    here = {trial.label for trial in unpinned_trials}
+    # A base whose server sleeps, too, and every backend at few slots have several processors there:
+    # a word about where a backend ran is for those that never have one where another has several.
+    points = {trial.point for trial in unpinned_trials}
+    alone = {t.label for t in trials if t.point in points and len(processors(t, "client")) == 1}
+    here = {trial.label for trial in unpinned_trials} - alone
+    if not here:
+        return None
     sides = [
         (processors(trial, "client"), processors(trial, "server")) for trial in unpinned_trials
     ]

@@ -72,9 +72,12 @@ def between(value: float, low: float, high: float) -> str:
 
 
 def basis(compared: Comparison) -> str:
-    """``2.9 to 3.8, 95 % interval of 5 blocks; 36.7 and 11.2 µs``: what a ratio rests on."""
+    """``2.9 to 3.8, 95 % interval of 5 blocks; medians 36.7 and 11.2 µs``: what a ratio rests on.
+
+    A ratio is one within blocks, so it is not exactly that of the two medians.
+    """
     blocks = plural(compared.ratio.blocks, "block")
-    return f"{interval(compared)}, {AT_LEVEL} interval of {blocks}; {both(compared)}"
+    return f"{interval(compared)}, {AT_LEVEL} interval of {blocks}; medians {both(compared)}"
 
 
 def both(compared: Comparison) -> str:

@@ -14,7 +14,9 @@ from bench.machine import cpu
 from bench.study.record import Run, Study, StudyError
 from bench.study.runner import Process, Program
 
-STUDY: Final[Study[ExperimentResult]] = Study("experiments", "experiments", ExperimentResult)
+STUDY: Final[Study[ExperimentResult]] = Study(
+    "experiments", "experiments", ExperimentResult, command="claims --measure"
+)
 REPEATS: Final = 10
 
 ExperimentRuns = Sequence[Run[ExperimentResult]]

@@ -412,8 +412,8 @@ def _up_to_10_000(
         subtitle=f"{'Memory' if in_all else 'User memory'} that the connections add to the crawler",
         data=Lines([Plot(lines, x, y, "memory of all of them", dashed=ends)], told=True),
         notes=(
-            f"Measured up to {count(up_to)}. The lines are so many times the memory of one "
-            "connection, and dashed where nothing was measured.",
+            f"Measured up to {count(up_to)}. The lines are the memory of one connection times "
+            "their number, and dashed where nothing was measured.",
         ),
     )
 

@@ -111,11 +111,14 @@ def answer(analysis: Analysis) -> Answer | None:
 
 
 def behind(data: ByRate, models: Sequence[str], rate: float) -> Headline | None:
-    """The model that is furthest from a rate that it does not reach; None where all reach it."""
+    """The model that is furthest from a rate that it reaches in no block; None where all reach it.
+
+    One that reaches it in some blocks only was disturbed in the others.
+    """
     reached = {
         label: spread
         for label in models
-        if rate in data[label] and not keeps_up(data[label][rate], rate)
+        if rate in data[label] and not any(keeps_up([t], rate) for t in data[label][rate])
         if (spread := stats.spread(t.achieved_per_s for t in data[label][rate]))
     }
     if not reached:

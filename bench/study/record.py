@@ -130,6 +130,7 @@ class Study(Generic[Part]):
     name: str  # of the file, too
     what: str  # in sentences
     part: Any  # the type of what one sample saw
+    command: str = ""  # that measures it, after ``python -m bench study``; or its name
 
     def file(self, folder: Path) -> Path:
         return folder / f"{self.name}.jsonl"
@@ -161,6 +162,7 @@ class Study(Generic[Part]):
         runs = self.runs(folder)
         if not runs:
             raise StudyError(
-                f"{shown(self.file(folder))}: no record; measure one with python -m bench study"
+                f"{shown(self.file(folder))}: no record; measure one with "
+                f"python -m bench study {self.command or self.name}"
             )
         return runs[-1]

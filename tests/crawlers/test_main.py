@@ -150,6 +150,13 @@ def test_verbose_prints_each_url_as_it_comes(backend: str) -> None:
     assert crawler.returncode == 0
 
 
+def test_conformance_of_a_misspelt_loop_is_one_line() -> None:
+    done = python("-m", "crawlers", "conformance", "asyncio:nope")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("crawlers: loop asyncio:nope: AttributeError: ")
+    assert done.stderr.count("\n") == 1
+
+
 @pytest.mark.slow  # collecting the suite for all of them takes seconds
 def test_conformance_of_all_is_of_every_backend() -> None:
     only = ("--collect-only", "-q", "-k", "many_small or of_its_own")

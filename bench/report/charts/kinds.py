@@ -342,8 +342,9 @@ def _lines(
             xs, ys = [fitted[-1].x], [fitted[-1].y.median]
         text = f"{named(label)} {plot.y.words(ys[-1])}" if figure.told else named(label)
         ends.append(EndLabel(text, xs[-1], ys[-1], look.colour, look.width > 2))
-    for label, points in plot.dotted.items():
-        _thin(axes, points, slide.look.of(label).colour, 1.4, (0, (2, 2)))
+    for points in plot.dotted.values():
+        # Above the lines: many lie exactly on it.
+        _thin(axes, points, slide.palette.ink, 1.4, (0, (2, 2)), order=9)
     return ends
 
 
@@ -354,10 +355,11 @@ def _thin(
     width: float,
     dashes: tuple[float, tuple[float, float]] | str = "-",
     alpha: float | None = None,
+    order: int = 2,
 ) -> None:
-    """A line without marks and ranges, below all that have them."""
+    """A line without marks and ranges, below all that have them if it has no other ``order``."""
     places = [point.x for point in points], [point.y.median for point in points]
-    axes.plot(*places, color=colour, linewidth=width, linestyle=dashes, alpha=alpha, zorder=2)
+    axes.plot(*places, color=colour, linewidth=width, linestyle=dashes, alpha=alpha, zorder=order)
 
 
 def _ranges(axes: Axes, look: Identity, xs: Sequence[float], points: Line) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats as sps
 
@@ -305,6 +305,31 @@ def test_latency_edges() -> None:
 
 
 # --- memory ------------------------------------------------------------------------------
+
+
+@given(st.lists(st.tuples(st.integers(1, 5), st.integers(-50, 50)), min_size=2, max_size=20))
+def test_a_slope_is_that_of_scipy(points: list[tuple[int, int]]) -> None:
+    """scipy.stats, which takes a second to import, is for the tests; ties of x and y too."""
+    assume(len({x for x, _ in points}) > 1)
+    x, y = zip(*((float(x), float(y)) for x, y in points), strict=True)
+    with np.errstate(invalid="ignore"):
+        slope, intercept, low, high = sps.theilslopes(y, x, stats.LEVEL, method="joint")
+    expected = (slope, intercept, *((slope, slope) if math.isnan(low) else (low, high)))
+    assert stats.theil_sen(x, y) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+@given(st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=30))
+def test_a_family_is_corrected_as_scipy_does(ps: list[float]) -> None:
+    adjusted = sps.false_discovery_control(ps)
+    assume(not np.any(np.isclose(adjusted, 0.05)))
+    usual = stats.ratio(blocks_of([1.0, 1.01, 0.99]), blocks_of([2.0, 2.02, 1.99]))
+    ratio = replace(usual, verdict="faster", low=1.9, high=2.1)
+    family = [
+        stats.Comparison("", "p", stats.PAGES_PER_S, "0", str(i), replace(ratio, p=p), False)
+        for i, p in enumerate(ps)
+    ]
+    kept = [comparison.ratio.shown for comparison in stats.corrected(family)]
+    assert kept == [p <= 0.05 for p in adjusted]
 
 
 def test_theil_sen_is_not_moved_by_a_wild_trial_and_needs_two_numbers() -> None:

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
+from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 from bench.analysis.stats import Spread
@@ -135,3 +137,16 @@ def test_forty_backends() -> None:
             slide = laid_out(Figure("many", "Many", "", data), look)
         names = [text.get_text() for text in slide.figure.findobj(Text)]
         assert {*backends} <= {*names}
+
+
+def test_a_dotted_line_lies_above_the_lines_that_run_along_it() -> None:
+    """``waiting`` named a dotted line that nobody could see."""
+    spread, axis = Spread(9.0, 8.0, 10.0, 5), Axis("", "values")
+    points = [LinePoint(1.0, spread), LinePoint(2.0, spread)]
+    plot = Plot(dict.fromkeys(synthetic.MODELS, points), axis, axis, dotted={"most": points})
+    look = Look("wide", synthetic.MODELS)
+    with style(look):
+        lines = laid_out(Figure("a", "A", "", Lines([plot])), look).figure.findobj(Line2D)
+    drawn = [line for line in lines if np.array_equal(line.get_ydata(), [9.0, 9.0])]
+    (dotted,) = (line for line in drawn if line.get_linestyle() == "--")
+    assert dotted.zorder > max(line.zorder for line in drawn if line is not dotted)
