@@ -18,10 +18,10 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import AT_LEVEL, CPU_PER_1000, PAGES_PER_S, Comparison, MemoryFit
 from bench.analysis.stats.campaigns import FEWEST, Combined
-from bench.analysis.wording import change, interval
+from bench.analysis.wording import between, change, interval
 from bench.plan.labels import Label
 from bench.plan.participants import FREE, PINNED
-from bench.questions import answers, churn, hold, interpreters, mixed, tls_pages
+from bench.questions import answers, churn, handovers, hold, interpreters, mixed, tls_pages
 from bench.questions.question import Headline, paragraph
 from bench.report import campaigns, cite, findings, markup, summary
 from bench.report.campaigns import Quantity
@@ -177,6 +177,11 @@ def quoted(comparison: Comparison) -> str:
     return f"{change(comparison.ratio.value)} ({interval(comparison)})"
 
 
+def page_key(*labels: str) -> str:
+    """The key of a fetched page's processor time, or of its ratio to another's."""
+    return "/".join(("page", CPU_PER_1000.name, FETCH, *labels))
+
+
 class Numbers:
     """The numbers of one campaign. A backend or point that it does not have raises KeyError."""
 
@@ -226,13 +231,18 @@ class Numbers:
         return _in_all(fits[label]) / KIB
 
     def page(self, label: str, point: str = FETCH) -> str:
-        """Microseconds of processor time per page, the median of the trials."""
+        """Microseconds of processor time per page."""
+        return significant(self._page(label, point), 3)
+
+    def _page(self, label: str, point: str) -> float:
+        """The same; a fetched page over the published campaigns where they measured it."""
+        together = self._published(page_key(label)) if point == FETCH else None
         # Milliseconds for 1000 pages are microseconds for one.
-        return significant(self._median(label, point, CPU_PER_1000), 3)
+        return together.value if together else self._median(label, point, CPU_PER_1000)
 
     def apart(self, label: str, base: str, point: str = FETCH) -> str:
-        """Microseconds between the medians of two."""
-        cost, base_cost = (self._median(name, point, CPU_PER_1000) for name in (label, base))
+        """Microseconds between two of these."""
+        cost, base_cost = (self._page(name, point) for name in (label, base))
         return significant(cost - base_cost, 2)
 
     def share(self, label: str, point: str, rate: float) -> str:
@@ -245,7 +255,9 @@ class Numbers:
 
     def connection(self, label: str) -> str:
         """Microseconds that opening and closing a connection adds to a page."""
-        return significant(self._churn.median(label, churn.OPENING), 3)
+        together = self._published(f"churn/{churn.OPENING}/{label}")
+        cost = together.value if together else self._churn.median(label, churn.OPENING)
+        return significant(cost, 3)
 
     def encryption(self, label: str) -> str:
         """Microseconds that TLS adds to a page on a kept connection."""
@@ -265,11 +277,26 @@ class Numbers:
         return f"{held.median:.1f}" if held else MISSING
 
     def with_work(self, label: str, work_ms: float = 10) -> str:
-        """Mean response time of the pages that need no work, where one in ten does."""
-        return duration(mixed.measured(self.analysis).median(label, mixed.key("mean", work_ms)))
+        """Mean response time of the pages that need no work, where one in ten does.
+
+        Trials on a machine that changed its speed do not count, so their number is said.
+        """
+        means = mixed.measured(self.analysis).spread(label, mixed.key(mixed.MEAN, work_ms))
+        if means is None:
+            raise KeyError(f"{label} beside work")
+        return f"{duration(means.median)} ({plural(means.count, 'trial')})"
 
     def change(self, label: str, base: str, point: str = FETCH) -> str:
-        """``43 % more (40 to 47 %)`` processor time per page than the base's."""
+        """``43 % more (40 to 47 %)`` processor time per page than the base's.
+
+        Of a fetched page the published campaigns say it, where they compared the two: blocks of
+        one campaign agree with each other more than with the next. Raises :class:`NotShownError`.
+        """
+        if point == FETCH and (together := self._published(page_key(label, base))):
+            if together.low <= 1 <= together.high:
+                raise NotShownError(f"{label} against {base}: the interval includes 1")
+            ends = between(together.value, together.low, together.high)
+            return f"{change(together.value)} ({ends})"
         comparisons = {(c.point, c.label): c for c in self.analysis.compare(CPU_PER_1000, base)}
         return quoted(comparisons[point, label])
 
@@ -303,7 +330,7 @@ class Lock:
 
 
 def cells_of(numbers: Numbers, label: str) -> list[str]:
-    """A row of README's table. Threads have a range of their own on several processors."""
+    """A row of README's table. A page of threads is that of whole crawls, wherever they run."""
     if label == PINNED:
         idle = idle_tls = held = ""
     else:
@@ -311,16 +338,14 @@ def cells_of(numbers: Numbers, label: str) -> list[str]:
         idle = numbers.over(f"memory/plain/{label}", numbers.idle(label))
         idle_tls = numbers.over(f"memory/tls/{label}", numbers.idle_tls(label))
         held = numbers.over(f"hold/{hold.PLAIN}/{server}", numbers.server(label))
-    if label == FREE:
-        page, opened = numbers.over(f"handovers/fetched/cost/{FREE}"), MISSING
+    if label in (FREE, PINNED):
+        where = handovers.ONE if label == PINNED else ""
+        page = numbers.over(f"handovers/fetched/cost/{FREE}{where}")
     else:
-        shown = label != PINNED  # the reference has no such row
-        page = numbers.over(
-            f"page/{CPU_PER_1000.name}/{FETCH}/{label}", numbers.page(label) if shown else MISSING
-        )
-        opened = numbers.over(
-            f"churn/{churn.OPENING}/{label}", numbers.connection(label) if shown else MISSING
-        )
+        page = numbers.over(page_key(label), numbers.page(label))
+    # The reference has no connections of either.
+    own = MISSING if label in (FREE, PINNED) else numbers.connection(label)
+    opened = numbers.over(f"churn/{churn.OPENING}/{label}", own)
     cells = [idle, idle_tls, page, opened, *([held] if numbers.serves else [])]
     # The interval stands below its number, so that the table fits a page.
     return [f"`{label}`", *(cell.replace(" (", "<br>").rstrip(")") for cell in cells)]
@@ -336,11 +361,12 @@ def table(numbers: Numbers) -> str:
         "pages. `threads` run on both processors, and share one with the server."
     )
     if numbers.group:
+        few = f", or the range of fewer than {FEWEST}" * (len(numbers.group.campaigns) < FEWEST)
         about = (
             f"{numbers.group.size} (`results/headlines`), {numbers.group.python}; below each "
-            f"number {AT_LEVEL} for the next, or the range of fewer than {FEWEST}. Client's side; "
-            "100 slots, 2 KB pages. `threads` run on both processors, one of them the server's; "
-            "all others on one."
+            f"number {AT_LEVEL} for the next{few}. Client's side; 100 slots, 2 KB pages. `threads` "
+            "run on both processors, the server's too; others on one. Pages of threads: whole "
+            "crawls; of others: turns."
         )
     return "\n".join([*markdown_table(heads, rows, right=len(heads) - 1), "", about])
 

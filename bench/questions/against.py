@@ -14,7 +14,7 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, MIN_BLOCKS, MemoryFit, Metric, Pair, Ratio
-from bench.analysis.wording import against, change
+from bench.analysis.wording import against, between, change
 from bench.plan.participants import OTHER_LIBRARIES
 from bench.questions.question import Answer, forest
 from bench.show import cells
@@ -62,7 +62,7 @@ class Against:
         return f"{'' if self.in_all or key not in MEMORY else 'user '}{COLUMNS[key]}"
 
     def said(self, label: str) -> str:
-        """``time per page 22 % less, memory undecided``, after the two names."""
+        """``time per page 22 % less (20 to 23 %), memory undecided``, after the two names."""
         parts = [
             f"{self.title(key)} {words(by_label[label])}"
             for key, by_label in self.ratios.items()
@@ -74,7 +74,10 @@ class Against:
 def words(ratio: Ratio) -> str:
     """What a ratio says; where it decides nothing, how small a difference could have been seen."""
     if ratio.shown and ratio.value is not None:
-        return change(ratio.value)
+        ends = (
+            f" ({between(ratio.value, ratio.low, ratio.high)})" if ratio.low and ratio.high else ""
+        )
+        return f"{change(ratio.value)}{ends}"
     if ratio.verdict == stats.UNDECIDED and ratio.smallest is not None:
         return f"{ratio.verdict} (below {100 * ratio.smallest:.0f} % nothing could be seen)"
     return ratio.verdict

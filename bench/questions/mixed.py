@@ -139,6 +139,8 @@ def answer(analysis: Analysis) -> Answer | None:
     busy = rates[usual] * usual / 1000 / every  # a processor, by the work alone
     middle = f"Beside work ({100 * busy:.0f} % load) medians are"
     head = of_models(waits, key(HALF, usual), middle, others)
+    # The sentence is about the trials that two share, the picture about all that each has.
+    alike = len({*waits.blocks([key(HALF, usual)])}) == 1
     predicted = [
         f"{duration(waits.median(label, theory))} for `{label}` "
         f"(measured {duration(waits.median(label, mean))})"
@@ -156,7 +158,7 @@ def answer(analysis: Analysis) -> Answer | None:
         figures=[
             bars(
                 waits.only(sorted(waits.values, key=_place)),
-                head,
+                head if alike else None,
                 NAME,
                 "Response time beside pages that need work",
                 f"Open loop in which one page in {every} needs work; response times of the others",

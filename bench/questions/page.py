@@ -69,6 +69,8 @@ PARTS: Final[dict[str, Colour]] = {
 }
 USER, SYSTEM = "user", "system, in the kernel"
 ASYNCIO = "async_await"
+AGAINST_ASYNCIO: Final = (*OTHER_LIBRARIES, "gevent")
+"""What documents compare with asyncio: these have a ratio to it as well as to the base."""
 COMMAND: Final = "To measure it: `python -m bench run --only fetch-100,throughput-100`."
 
 
@@ -145,7 +147,7 @@ def over_campaigns(analysis: Analysis, asked: Contrast) -> list[stats.Number]:
     trials = [t for t in stats.trials_of(analysis.records, twins=False) if t.point == point]
     values = stats.block_values(trials, metric)
     ratios = [c for c in analysis.compare(metric) if c.point == point]
-    for label in OTHER_LIBRARIES:  # these have a ratio to asyncio as well
+    for label in AGAINST_ASYNCIO:
         if both := stats.PairedValues(trials, metric).pair(point, ASYNCIO, label):
             ratio = stats.ratio(*both, metric=metric)
             ratios.append(Comparison("", point, metric, ASYNCIO, label, ratio, False))

@@ -240,8 +240,7 @@ def of_models(
     if only:
         return Headline(text, "no interval", (), every, quotes, say)
     if pair.ratio.shown:
-        sides = (side.values() for side in reversed(pair.sides))
-        ranges = [f"{words(min(side))} to {words(max(side))}" for side in sides]
+        ranges = [f"{words(min(side))} to {words(max(side))}" for side in pair.paired]
         floor = "beyond the noise floor" if ABOVE in pair.ratio.reason else "without an A/A pair"
         tested = f"tested among {plural(pair.family, 'pair')}, {floor}"
         both = f"{' and '.join(ranges)}: lowest and highest of {blocks}"

@@ -6,6 +6,7 @@ costs, how steady the machine was, and what to know before you quote a number.
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Final
@@ -49,7 +50,8 @@ def headline(analysis: Analysis) -> Headline | None:
         f"Comparing one backend with itself raised {plural(ours.alarms, 'false alarm')} in "
         f"{ours.tested} comparisons",
         f"{plural(ours.pairs, 'independent pair')}, noise floor {floor_words(floor.log)}; at most "
-        f"{100 * (ours.bound or 0):.0f} % of such pairs raise an alarm, by the {AT_LEVEL} bound",
+        f"{math.ceil(100 * (ours.bound or 0))} % of such pairs raise an alarm, by the {AT_LEVEL} "
+        "bound",
     )
 
 

@@ -6,14 +6,16 @@ import re
 
 import pytest
 
+from bench.analysis import stats
 from bench.launch import ROOT
 from bench.questions import serve
 from bench.schema import TrialRecord
 from bench.show.table import MISSING
 from tests.bench import committed
 from tests.bench.questions.campaigns import costed, holding
+from tests.bench.sure import sure
 from tests.bench.synthetic import analysed
-from tools.quotes import CITES, Lock, NotShownError, Numbers, cited
+from tools.quotes import CITES, Lock, NotShownError, Numbers, cited, table
 
 MOST_WORDS = {"README.md": 700, "docs/which-one.md": 2500}
 SITUATIONS, PAIRS = 8, 6
@@ -34,6 +36,40 @@ def test_a_difference_is_quoted_only_if_it_is_shown(numbers: Numbers) -> None:
     assert re.fullmatch(r"\d+ % less \(\d+ to \d+ %\)", numbers.change("uvloop", "async_await"))
     with pytest.raises(NotShownError, match="undecided"):
         numbers.change("generators", "callbacks", "waiting-100")
+
+
+def test_a_fetched_page_is_quoted_over_campaigns_and_any_other_of_the_reference(
+    numbers: Numbers,
+) -> None:
+    """ "45 % more (42 to 47 %)", said five blocks; the next campaigns said 53, 60, 56 and 47 %."""
+    group = sure(numbers.group)
+    together = group.numbers["page/cpu_ms_per_1000/fetch-100/async_await/callbacks"].combined
+    low, high = (f"{100 * (end - 1):.0f}" for end in (together.low, together.high))
+    assert numbers.change("async_await", "callbacks").endswith(f"({low} to {high} %)")
+    assert (
+        numbers.page("async_await")
+        == numbers.over("page/cpu_ms_per_1000/fetch-100/async_await").partition(" ")[0]
+    )
+    opened = group.numbers["churn/opening/uvloop"].combined.value
+    assert float(numbers.connection("uvloop")) == pytest.approx(opened, rel=0.01)
+    for label in ("anyio", "async_await"):
+        trials = numbers.analysis.at_point("ladder-100")[label]
+        median = stats.middle(map(stats.CPU_PER_1000.value, trials))
+        assert float(numbers.page(label, "ladder-100")) == pytest.approx(sure(median), rel=0.01)
+
+
+def test_both_rows_of_threads_are_of_whole_crawls(numbers: Numbers) -> None:
+    """In turns a page on one processor cost 39 µs, in whole crawls 29, beside 73 on two."""
+    free, pinned, *_ = table(numbers).splitlines()[2:]
+    for row, where in ((free, "threads"), (pinned, "threads, one processor")):
+        key = f"handovers/fetched/cost/{where}"
+        assert numbers.over(key).partition(" ")[0] in row.split("|")[4]
+
+
+def test_what_waits_beside_work_says_in_how_many_trials(numbers: Numbers) -> None:
+    assert re.fullmatch(r"\S+ (ms|µs) \(\d+ trials?\)", numbers.with_work("async_await"))
+    with pytest.raises(KeyError):
+        numbers.with_work("nobody")
 
 
 def test_what_was_not_measured_cannot_be_quoted(numbers: Numbers) -> None:

@@ -221,9 +221,20 @@ class Comparison:
         return replace(self, base=self.label, label=self.base, ratio=ratio, sides=sides)
 
     @property
+    def paired(self) -> tuple[list[float], list[float]]:
+        """The values of the label and of the base in the blocks that have both, else in all."""
+        base, label = self.sides
+        both = base.keys() & label.keys()
+        label_values, base_values = (
+            [value for block, value in side.items() if block in both or not both]
+            for side in (label, base)
+        )
+        return label_values, base_values
+
+    @property
     def medians(self) -> tuple[float, float]:
-        """Of the label and of the base, from which it was compared."""
-        base, label = (float(np.median([*side.values()])) for side in self.sides)
+        """Of the label and of the base, in the blocks in which they were compared."""
+        label, base = (float(np.median(values)) for values in self.paired)
         return label, base
 
 
