@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
+from pkgutil import resolve_name
 from tempfile import TemporaryDirectory
 from typing import NoReturn
 
@@ -293,12 +294,12 @@ def conformance(arguments: Sequence[str]) -> int:
     if names != [ALL] and not (names and all(n in known or registry.LOOP in n for n in names)):
         complain(f"conformance needs the name of a backend from --list, a loop, or {ALL}")
         return USAGE
-    try:
-        for loop in (name for name in names if registry.LOOP in name):
-            registry.load(loop)  # a misspelt one would fail in every test
-    except registry.BackendError as error:
-        complain(str(error))
-        return USAGE
+    for loop in (name for name in names if registry.LOOP in name):
+        try:
+            resolve_name(loop)  # a misspelt one would fail in every test
+        except (ImportError, AttributeError, ValueError) as error:
+            complain(f"loop {loop}: {type(error).__name__}: {error}")
+            return USAGE
     if find_spec("pytest") is None:
         complain("the conformance suite needs pytest: pip install pytest pytest-timeout")
         return USAGE
