@@ -330,7 +330,7 @@ class Lock:
 
 
 def cells_of(numbers: Numbers, label: str) -> list[str]:
-    """A row of README's table. A page of threads is that of whole crawls, wherever they run."""
+    """A row of README's table. Threads have what whole crawls show, wherever they run."""
     if label == PINNED:
         idle = idle_tls = held = ""
     else:
@@ -341,11 +341,11 @@ def cells_of(numbers: Numbers, label: str) -> list[str]:
     if label in (FREE, PINNED):
         where = handovers.ONE if label == PINNED else ""
         page = numbers.over(f"handovers/fetched/cost/{FREE}{where}")
+        # Connections are opened in turns, whose stops decide how often threads hand over the lock.
+        opened = MISSING
     else:
         page = numbers.over(page_key(label), numbers.page(label))
-    # The reference has no connections of either.
-    own = MISSING if label in (FREE, PINNED) else numbers.connection(label)
-    opened = numbers.over(f"churn/{churn.OPENING}/{label}", own)
+        opened = numbers.over(f"churn/{churn.OPENING}/{label}", numbers.connection(label))
     cells = [idle, idle_tls, page, opened, *([held] if numbers.serves else [])]
     # The interval stands below its number, so that the table fits a page.
     return [f"`{label}`", *(cell.replace(" (", "<br>").rstrip(")") for cell in cells)]
