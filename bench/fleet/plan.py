@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
-from bench.conditions.held import Filling
 from bench.fleet.records import HostRecord, label_of, words_of
 from bench.machine.doctor import BYTES_PER_CONNECTION, SPARE_DESCRIPTORS, CheckResult, Needs
 from bench.plan.participants import only
@@ -93,10 +92,10 @@ class FleetPlan:
 
     def point(self, share: Share) -> Point:
         """What the worker of a share does, as a campaign plans it."""
-        point = c10k(share.connections, only((self.backend.name,), 1), tls=self.over_tls)
-        pace = Filling(per_s=self.ramp_per_s * share.connections / self.connections)
-        conditions = (pace, *point.conditions[1:])
-        return replace(point, conditions=conditions, deadline_s=2 * self.patience_s)
+        who = only((self.backend.name,), 1)
+        per_s = self.ramp_per_s * share.connections / self.connections
+        point = c10k(share.connections, who, tls=self.over_tls, per_s=per_s)
+        return replace(point, deadline_s=2 * self.patience_s)
 
     def needs(self, host: str) -> Needs:
         """What a host needs for its shares."""

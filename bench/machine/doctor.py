@@ -64,8 +64,8 @@ class Finding:
     bad: str = ""  # else what is said when all is well
 
 
-_SAID: Final = tomllib.loads(Path(__file__).with_name("doctor.toml").read_text(encoding="utf-8"))
-FINDINGS: Final = {case: Finding(**words) for case, words in _SAID.items()}
+_TABLE: Final = tomllib.loads(Path(__file__).with_name("doctor.toml").read_text(encoding="utf-8"))
+FINDINGS: Final = {case: Finding(**words) for case, words in _TABLE.items()}
 """A check, or a check and a case of it (``swap-unused``) -> what is said of it."""
 
 

@@ -386,9 +386,15 @@ TLS_HELD_S = 400e-6
 """Time to open, hold and release one connection over TLS, beyond the paced ramp."""
 
 
-def c10k(connections: int, who: Participants, *, tls: bool = False) -> Point:
-    """Connections held open at a barrier: how much memory one takes, and OpenSSL alone."""
-    per_s, held_s = (TLS_RAMP_PER_S, TLS_HELD_S) if tls else (RAMP_PER_S, HELD_S)
+def c10k(
+    connections: int, who: Participants, *, tls: bool = False, per_s: float | None = None
+) -> Point:
+    """Connections held open at a barrier: how much memory one takes, and OpenSSL alone.
+
+    ``per_s`` of them are opened in a second, if it is not the usual number.
+    """
+    usual_per_s, held_s = (TLS_RAMP_PER_S, TLS_HELD_S) if tls else (RAMP_PER_S, HELD_S)
+    per_s = per_s or usual_per_s
     return replace(
         listed("tls-c10k" if tls else "c10k", connections, connections, who),
         conditions=(Filling(per_s=per_s), HELD, *((OVER_TLS,) if tls else ())),

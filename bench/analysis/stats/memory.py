@@ -199,7 +199,8 @@ def theil_sen(x: Sequence[float], y: Sequence[float]) -> tuple[float, float, flo
     slopes = np.sort(rises[steps > 0] / steps[steps > 0])
     slope = float(np.median(slopes))
     intercept = float(np.median(read - slope * at))
-    variance = _spread(len(x)) - sum(_spread(ties) for ties in [*_counts(x), *_counts(y)])
+    ties = [*Counter(x).values(), *Counter(y).values()]
+    variance = _variance(len(x)) - sum(map(_variance, ties))
     if variance < 0:
         return slope, intercept, slope, slope
     reach = -float(special.ndtri((1 - LEVEL) / 2)) * math.sqrt(variance / 18)
@@ -208,14 +209,8 @@ def theil_sen(x: Sequence[float], y: Sequence[float]) -> tuple[float, float, flo
     return slope, intercept, float(slopes[low]), float(slopes[high])
 
 
-def _counts(values: Sequence[float]) -> list[int]:
-    """How often each value is there."""
-    counts: list[int] = np.unique(values, return_counts=True)[1].tolist()
-    return counts
-
-
-def _spread(count: int) -> int:
-    """What so many values, or so many equal ones, add to the variance in Sen's formula (2.6)."""
+def _variance(count: int) -> int:
+    """What so many values add to the variance in Sen's formula (2.6), or equal ones take away."""
     return count * (count - 1) * (2 * count + 5)
 
 

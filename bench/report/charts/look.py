@@ -96,7 +96,7 @@ class Look:
         return light
 
     def mix(self, colour: str, other: str, share: float) -> str:
-        """``one`` with ``share`` of ``other`` in it."""
+        """``colour`` with ``share`` of ``other`` in it."""
         return self.pair(mix(colour, other, share), mix(self.dark[colour], self.dark[other], share))
 
     def readable(self, colour: str) -> str:

@@ -121,17 +121,16 @@ def test_a_lost_file_ends_one_connection_alone(name: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", SOCKETS)
 def test_a_server_without_descriptors_waits(name: str) -> None:
     """It had asked for the next connection again and again, and no signal ended it."""
-    with serving(name) as server, server.connect() as idle:
-        ask(idle, "/")
-        with without_descriptors(server):
-            waiting = server.connect()
-            time.sleep(2 * TICK_S)
-        with waiting:
-            ask(waiting, "/")
-            with without_descriptors(server), server.connect():
-                time.sleep(TICK_S)
-                stop(server)
-                last_words(server)
+    with (
+        serving(name) as server,
+        server.connect() as idle,
+        answered_late(server, idle),
+        without_descriptors(server),
+        server.connect(),
+    ):
+        time.sleep(TICK_S)
+        stop(server)
+        last_words(server)
 
 
 @pytest.mark.slow
@@ -139,15 +138,20 @@ def test_a_server_without_descriptors_waits(name: str) -> None:
 def test_a_stack_of_asyncio_without_descriptors_waits(name: str) -> None:
     """It had a backlog of 65,535, tried and complained as often, and answered nobody meanwhile."""
     with serving(name) as server, server.connect() as idle:
-        ask(idle, "/")
-        with without_descriptors(server):
-            waiting = server.connect()
-            time.sleep(2 * TICK_S)
-        with waiting:
-            ask(waiting, "/")
+        answered_late(server, idle).close()
         idle.close()
         stop(server)
         assert 0 < last_words(server)[1].count("out of system resource") <= 10 * ACCEPTS
+
+
+def answered_late(server: Model, idle: socket.socket) -> socket.socket:
+    """A client that comes while the server may open nothing, and is answered once it may."""
+    ask(idle, "/")
+    with without_descriptors(server):
+        waiting = server.connect()
+        time.sleep(2 * TICK_S)
+    ask(waiting, "/")
+    return waiting
 
 
 @contextmanager
