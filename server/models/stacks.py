@@ -157,17 +157,22 @@ def granian(service: Service) -> None:
     )
 
     async def run(stop: Stop) -> None:
+        threads = len(os.listdir("/proc/self/task"))
         serving = asyncio.create_task(server.serve())
         waiting = True
-        while not (stop.asked() or serving.done()):
-            with suppress(ConnectionRefusedError):
-                if waiting:
-                    (await asyncio.open_connection(host, port))[1].close()
-                    ready()
-                    waiting = False
-            await asyncio.sleep(0.01 if waiting else TICK_S)
-        server.stop()  # type: ignore[no-untyped-call]
-        await serving
+        try:
+            while not (stop.asked() or serving.done()):
+                with suppress(ConnectionRefusedError):
+                    if waiting:
+                        (await asyncio.open_connection(host, port))[1].close()
+                        ready()
+                        waiting = False
+                await asyncio.sleep(0.01 if waiting else TICK_S)
+        finally:  # a thread of Rust's that outlives the interpreter aborts the process, or worse
+            server.stop()  # type: ignore[no-untyped-call]
+            await serving
+            while len(os.listdir("/proc/self/task")) > threads:
+                await asyncio.sleep(0.001)
 
     with Stop(service) as stop:
         asyncio.run(run(stop))
