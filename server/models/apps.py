@@ -36,6 +36,19 @@ def fields_of(resource: Resource) -> Fields:
     return [(name.lower(), value) for name, _, value in (line.partition(b": ") for line in lines)]
 
 
+@lru_cache(64)
+def large_body(resource: Resource) -> bytes:
+    """The body of a page, for all its requests: a stack holds it until a slow reader has it."""
+    return resource.body
+
+
+def parts_of(resource: Resource) -> Iterator[tuple[bytes, bool]]:
+    """The body, and whether more follows; a small one is copied sooner than found in a cache."""
+    if resource.file is None and resource.size > PART:
+        return iter([(large_body(resource), False)])
+    return resource.parts(PART)
+
+
 class Asked:
     """One request: feed its body while it ``wants`` more, then take the answer."""
 
@@ -72,7 +85,7 @@ class Asked:
             return text(405, b"GET, HEAD or POST\n", (b"allow", b", ".join(METHODS)))
         if self.method == b"POST" and resource.status == 200:
             return text(200, sizes(self.size, self.checksum))
-        return resource.status, fields_of(resource), resource.parts(PART) if gets else iter(())
+        return resource.status, fields_of(resource), parts_of(resource) if gets else iter(())
 
 
 def text(status: int, body: bytes, *fields: tuple[bytes, bytes]) -> Answer:
