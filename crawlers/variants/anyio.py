@@ -3,9 +3,9 @@
 What waits: a coroutine, suspended on a Future of asyncio. What switches:
 asyncio's loop. What a connection costs: asyncio's transport, anyio's stream
 and a cancel scope. Changed against ``async_await``: anyio on top of it,
-with its own streams, and scopes and task groups like trio's. There is a scope
-for each exchange, where ``trio`` has one for a slot. ``anyio_trio`` is the same
-source on trio; its streams are on ``trio.socket``.
+with its own streams, and scopes and task groups like trio's. As in ``trio``, a slot
+has a cancel scope, and another one when the sweep has cancelled that. ``anyio_trio``
+is the same source on trio; its streams are on ``trio.socket``.
 """
 
 from __future__ import annotations
@@ -29,8 +29,17 @@ from crawlers.recorder import Recorder
 from crawlers.sockets import unasked
 from crawlers.stop import Stop
 from crawlers.variants import _slots
-from crawlers.variants._slots import Connection, Slot, disconnect, end, finish, overdue, taken
+from crawlers.variants._slots import Connection, disconnect, end, finish, overdue, taken
 from crawlers.variants._stack import cause_of, handshaking, version_of
+
+
+class Slot(_slots.Slot):
+    """At most one connection, at most one exchange in flight: ``item`` and ``exchange``."""
+
+    __slots__ = ("exchange", "item")
+
+    item: Fetch
+    exchange: Exchange
 
 
 class Shared(_slots.Shared):
@@ -38,6 +47,7 @@ class Shared(_slots.Shared):
 
     def __init__(self, job: Job, recorder: Recorder) -> None:
         super().__init__(job, recorder)
+        self.slots: list[Any] = [Slot(number) for number in range(job.slots)]
         self.idle: list[anyio.Event] = []
         self.closing: list[Any] = []
 
@@ -89,28 +99,25 @@ def has_bytes(stream: Any) -> bool:  # noqa: ANN401
 
 async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     """One exchange: connect if needed, send, receive until it is done."""
-    exchange = Exchange(item, shared.job.max_body)
+    exchange = slot.exchange = Exchange(item, shared.job.max_body)
     try:
-        with anyio.CancelScope() as slot.scope:
-            while item.due > monotonic():  # a loop's timer may be a little early
-                await anyio.sleep(max(item.due - monotonic(), 0.0))
-            slot.started = monotonic()
-            if slot.origin is item.origin and not (
-                (slot.waited or item.due) and has_bytes(slot.sock.stream)
-            ):
-                exchange.reused = True
-            else:
-                await connect(shared, slot, item)
-            await slot.sock.stream.send(exchange.request)
-            while not exchange.done:
-                data = await slot.sock.stream.receive(RECV_SIZE)
-                exchange.feed(data)
+        while item.due > monotonic():  # a loop's timer may be a little early
+            await anyio.sleep(max(item.due - monotonic(), 0.0))
+        slot.started = monotonic()
+        if slot.origin is item.origin and not (
+            (slot.waited or item.due) and has_bytes(slot.sock.stream)
+        ):
+            exchange.reused = True
+        else:
+            await connect(shared, slot, item)
+        await slot.sock.stream.send(exchange.request)
+        while not exchange.done:
+            data = await slot.sock.stream.receive(RECV_SIZE)
+            exchange.feed(data)
     except anyio.EndOfStream:
         exchange.feed(b"")
     except Exception as error:
         lost(exchange, error)
-    if not exchange.done:
-        exchange.abort(slot.aborted or "cancelled")
     return exchange
 
 
@@ -121,6 +128,7 @@ def lost(exchange: Exchange, error: Exception) -> None:
 
 async def take(shared: Shared, slot: Slot) -> Fetch | None:
     """The next fetch, suspended until there is one; None when the crawl is over."""
+    await shared.flush()
     while (item := shared.frontier.take()) is None:
         if shared.frontier.finished:
             shared.wake(len(shared.idle))
@@ -137,14 +145,29 @@ async def take(shared: Shared, slot: Slot) -> Fetch | None:
 async def work(shared: Shared, slot: Slot) -> None:
     """The life of a slot: take, fetch, finish, until nothing is left."""
     try:
-        while item := await take(shared, slot):
-            exchange = await fetch(shared, slot, item)
-            finish(shared, slot, item, exchange)
-            await shared.flush()
+        over = False
+        while not over:
+            with anyio.CancelScope() as slot.scope:
+                over = await work_until_cancelled(shared, slot)
+            if slot.scope.cancelled_caught:
+                slot.exchange.abort(slot.aborted or "cancelled")
+                finish(shared, slot, slot.item, slot.exchange)
     except Exception as error:
         # If a task failed silently, the others would wait for its outcome.
         shared.failure = error
         end(shared, "failed")
+
+
+async def work_until_cancelled(shared: Shared, slot: Slot) -> bool:
+    """Take, fetch, finish, in a scope that the sweep may cancel; whether nothing is left."""
+    while not slot.scope.cancel_called:
+        item = await take(shared, slot)
+        if item is None:
+            return True
+        slot.item = item
+        exchange = await fetch(shared, slot, item)
+        finish(shared, slot, item, exchange)
+    return False  # cancelled, but too late to stop the exchange
 
 
 async def watch(shared: Shared, stop: Stop) -> None:
