@@ -240,22 +240,23 @@ def headlines() -> Profile:
 
     It is measured again and again, hours and boots apart, because the blocks of one campaign say
     nothing of the next one (:mod:`bench.analysis.stats.campaigns`). Threads on all processors are
-    measured in whole crawls, and in turns only on one.
+    measured in whole crawls. On one they take turns for crawled pages only: turns distort their
+    fetched pages and new connections (docs/notebook/method-studies.md).
     """
-    one_thread = tuple(PINNED if name == FREE else name for name in CITED)
-    pinned, held = only(one_thread, 5), only(CITED, 2)
-    crawling = only((*one_thread, *MAPPED[:1]), 5)
+    loops = tuple(name for name in CITED if name != FREE)
+    looping, held = only(loops, 5), only(CITED, 2)
+    crawling = only((PINNED, *loops, *MAPPED[:1]), 5)
     return Profile(
         "headlines",
         "ten minutes: what README quotes; run it again on another day, and combine",
         points=(
-            replace(points.fetch(100, 14000, pinned), varied=(TWO_TWINS, PAIR)),
+            replace(points.fetch(100, 14000, looping), varied=(TWO_TWINS,)),
             replace(points.throughput(100, 7000, crawling), varied=(TWIN.of(BASE), COMPANIONS)),
             points.handovers("crawled", 50_000, 5),
             points.handovers("fetched", 50_000, 5),
             *(points.c10k(connections, held) for connections in (100, 300, 1000, 3000)),
             *(points.c10k(connections, held, tls=True) for connections in (100, 300, 1000, 2000)),
-            points.in_modes("churn", 100, 17_000, pinned),
+            points.in_modes("churn", 100, 17_000, looping),
             points.openloop(4000, 1.0, only(CITED, 5)),
             points.serve(100, 20, SERVED_BY_MAIN),
             points.hold(1000, only(SERVING, 2)),
