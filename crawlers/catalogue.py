@@ -326,12 +326,12 @@ _ASYNC = (
     _library(
         "anyio",
         "anyio's streams and scopes, on asyncio",
-        "against async_await: anyio on top, and a scope for each exchange",
+        "against async_await: anyio on top, and a scope for each slot",
     ),
     _library(
         "anyio_trio",
         "anyio's streams and scopes, on trio",
-        "against trio: anyio on trio.socket, and a scope for each exchange",
+        "against trio: anyio on trio.socket, and not on trio's streams",
         module="variants.anyio",
     ),
     _library(

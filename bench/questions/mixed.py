@@ -132,7 +132,9 @@ def answer(analysis: Analysis) -> Answer | None:
     if not trials:
         return None
     every = trials[0].work.every if trials[0].work else 0
-    rates = {t.work.work_ms: stats.number_param(t, "rate") or 0.0 for t in trials if t.work}
+    # Without an amount of work of which the machine left no trial.
+    kept = [trial for trial in trials if as_asked(trial)] or trials
+    rates = {t.work.work_ms: stats.number_param(t, "rate") or 0.0 for t in kept if t.work}
     usual = USUAL_MS if USUAL_MS in rates else min(rates)
     mean, theory = key(MEAN, usual), key(THEORY, usual)
     others = [label for label in waits.values if label not in MODELS]
@@ -148,12 +150,13 @@ def answer(analysis: Analysis) -> Answer | None:
     ]
     check = f"On the same schedules, theory gives a mean of {listing(predicted)}. "
     means = {part: column for part, column in waits.measures.items() if part.startswith(MEAN)}
+    amounts = sorted({trial.work.work_ms for trial in trials if trial.work})
     offered = listing([f"{count(rates[w])} requests/s at {w:g} ms" for w in sorted(rates)])
     return Answer(
         Measured(means, waits.values),
         head,
         (check if predicted else "") + PROSE,
-        tables=[table(by_work(trials, analysis.labels), sorted(rates))],
+        tables=[table(by_work(trials, analysis.labels), amounts)],
         warnings=_other_work(trials),
         figures=[
             bars(

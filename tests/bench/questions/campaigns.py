@@ -745,6 +745,12 @@ MIXED: Cases = {
     "the machine changed": lambda: mixed_with(
         round_after_us=lambda t: 76.5 if t.block < 2 else 54.5
     ),
+    # One left no trial of 100 ms: its panel ended in a KeyError, and the whole report with it.
+    "the machine changed beside an amount of work": lambda: where(
+        worked(blocks=5, works=(10, 100)),
+        lambda t: t.work and t.work.work_ms == 100,
+        work__round_after_us=76.5,
+    ),
     "work took longer, before rounds were measured twice": lambda: mixed_with(
         cpu_ms=lambda t: 15.3 if t.block < 2 else 10.9, round_after_us=None
     ),
