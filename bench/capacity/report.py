@@ -22,11 +22,11 @@ LIGHT: Final = 0.1
 
 COLUMNS: Final[CellMakers[AdviceRow]] = [
     (name("backend"), lambda row: row.name),
-    (Column("group"), lambda row: str(row.group)),
+    (Column("group", drop=1), lambda row: str(row.group)),
     (Column("processors"), lambda row: significant(row.processors or 0.0, 3)),
-    (Column("processes"), lambda row: count(row.processes or 0)),
+    (Column("processes", drop=1), lambda row: count(row.processes or 0)),
     (Column("memory"), lambda row: size_words(row.memory_bytes) if row.memory_bytes else MISSING),
-    (Column("page"), lambda row: duration((row.total_us or 0.0) / 1000, 3)),
+    (Column("page", drop=2), lambda row: duration((row.total_us or 0.0) / 1000, 3)),
     (Column("pages/s"), lambda row: count(row.rate or 0)),  # only where no rate was asked for
 ]
 

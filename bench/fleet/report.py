@@ -93,7 +93,7 @@ def memory_headline(lines: Mapping[str, Line]) -> str | None:
     if few is many or max(values) / min(values) - 1 > FLAT:
         return None
     return (
-        f"A connection of {words_of(label)} takes as much memory with {count(many.x)} open "
+        f"A connection of {words_of(label)} uses as much memory with {count(many.x)} open "
         f"as with {count(few.x)}"
     )
 

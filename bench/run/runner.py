@@ -159,7 +159,8 @@ def choose(options: Options) -> tuple[Profile, list[Backend], list[str], list[Pl
     else:
         known = backends.look_up(profile.backends, *pythons)
         for backend in known:
-            if backend.missing:
+            wanted = any(point.who.blocks_of(backend.name) for point in profile.points)
+            if backend.missing and wanted:
                 Terminal(stderr=True).print(f"left out: {backend.missing}")
         known = [backend for backend in known if not backend.missing]
     names = [backend.name for backend in known]

@@ -204,7 +204,7 @@ def commit_words(environment: Environment) -> str:
 
 
 def footer(analysis: Analysis) -> tuple[str, ...]:
-    """Machine, Python, date, campaign and commit, and what the charts leave out."""
+    """Machine, Python, date, campaign, commit, noise, and what the charts leave out."""
     head = analysis.campaign
     unusable = sum(t.status != "ok" for t in stats.trials_of(analysis.records, status=None))
     done = len({t.block for t in stats.trials_of(analysis.records)})
@@ -214,6 +214,8 @@ def footer(analysis: Analysis) -> tuple[str, ...]:
         f"profile {head.profile}",
         plural(done, "block") + (f" of {head.blocks}" if done < head.blocks else ""),
     ]
+    if floor := analysis.floor().log:
+        parts.append(f"noise floor {stats.floor_words(floor)}")
     if unusable:
         parts.append(f"{plural(unusable, 'trial')} void, failed or refused: not drawn")
     if analysis.records.resumes:

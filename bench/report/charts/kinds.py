@@ -37,6 +37,7 @@ from bench.show.figures import (
     Plot,
     Stack,
 )
+from bench.show.table import MISSING
 from bench.show.words import named
 from bench.text import count
 
@@ -122,13 +123,15 @@ def _panel(slide: Slide, axes: Axes, panel: Panel, bars: Bars, size: float, widt
     """The bars of a panel, their ranges and figures, and the scale that has room for these."""
     ends: dict[str, float] = {}
     figures: list[tuple[str, float, float, bool]] = []
+    blanks: list[float] = []
     for place, (label, row) in enumerate(panel.rows.items()):
         places = ALONE if len(row) == 1 else PAIRED
         samples = panel.samples.get(label) or [()] * len(row)
         for bar, (shift, height), blocks in zip(row, places, samples, strict=True):
-            if not bar:
-                continue
             at, name, strong = place + shift, "", bar is row[-1]
+            if not bar:
+                blanks.append(at)
+                continue
             if isinstance(bar, Stack):
                 end, strong = _stack(slide, axes, bars, bar, label, at, height), True
                 name = f"{bar.name} " * bool(bar.name)
@@ -148,6 +151,8 @@ def _panel(slide: Slide, axes: Axes, panel: Panel, bars: Bars, size: float, widt
     below = panel.around is not None and len(panel.rows) <= FEW_ROWS
     band = slide.look.mix(slide.palette.muted, slide.palette.background, 0.65)
     _scale(axes, panel, ends, 0.0 if below else min(0.62, room / width), band)
+    left, _ = axes.get_xlim()
+    figures += [(MISSING, left, at, False) for at in blanks]
     for text, end, at, strong in figures:
         bar_label(axes, text, end, at, size, bold=strong, below=below)
 

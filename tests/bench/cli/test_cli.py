@@ -18,11 +18,13 @@ from bench import store
 from bench.__main__ import main
 from bench.cli import command, commands, studies
 from bench.launch import RESULTS
+from bench.plan.backends import as_server
 from bench.plan.profiles import PROFILES
 from bench.run import runner
 from bench.schema import AnyRecord, CampaignRecord, EndRecord, PointPlan, TrialRecord
 from crawlers.backend import Backend
 from crawlers.catalogue import OURS
+from crawlers.registry import MODELS
 from tests.bench.synthetic import altered, campaign, where
 from tests.programs import python
 from tools import rebuild
@@ -187,6 +189,22 @@ def test_a_dry_run_prints_the_plan_and_measures_nothing(
     assert main(["run", "--dry-run", "--resume", str(tmp_path / "begun")]) == DONE
     assert capsys.readouterr().out.startswith("throughput-100: 5 blocks, ")
     assert not results.exists()
+
+
+def test_only_what_would_take_part_is_said_to_be_left_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Servers that are not installed had been named for a crawl that has none."""
+
+    def known(names: Sequence[str] | None, *_: object) -> list[Backend]:
+        server = replace(as_server("granian"), missing="granian is not installed")
+        return [*(replace(OURS[name], missing=None) for name in MODELS), server]
+
+    monkeypatch.setattr("bench.plan.backends.look_up", known)
+    for point, said in (("fetch-10", False), ("hold-1000", True)):
+        assert main(["run", "--only", point, "--dry-run"]) == DONE
+        shown = capsys.readouterr()
+        assert ("granian is not installed" in shown.out + shown.err) is said
 
 
 def test_a_loop_in_this_folder_is_planned_with_what_it_is_compared_with(

@@ -87,7 +87,7 @@ def test_memory_is_called_flat_only_if_it_is(tmp_path: Path) -> None:
     assert isinstance(flat, Figure)
     assert isinstance(steep, Figure)
     assert flat.headline == (
-        "A connection of callbacks takes as much memory with 1,000,000 open as with 1,000"
+        "A connection of callbacks uses as much memory with 1,000,000 open as with 1,000"
     )
     assert steep.headline is None
     blind = report.memory(fleet(trial("callbacks", 1000, growth={})))

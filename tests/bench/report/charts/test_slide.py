@@ -13,6 +13,7 @@ from bench.report.charts.slide import Slide, spread_apart
 from bench.schema import TrialRecord
 from bench.show.figures import Bars, Figure, Panel
 from bench.show.measured import US
+from bench.show.table import MISSING
 from bench.show.words import BY_SERVER
 from tests.bench import synthetic
 from tests.bench.report.charts.campaigns import changed, designs, made
@@ -33,6 +34,15 @@ def test_what_is_crowded_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
         "a: 'one' lies on 'two'",
         "a: 'small' is too small",
     ]
+
+
+def test_a_row_without_a_value_has_a_dash_and_not_an_empty_place() -> None:
+    one = Spread(5.0, 4.0, 6.0, 5)
+    design = Figure("a", "A", "", Bars([Panel("µs", {"threads": [one], "trio": [None]}, US)]))
+    look = Look("wide", ["threads", "trio"])
+    with style(look):
+        (axes,) = laid_out(design, look).figure.axes
+        assert [text.get_text() for text in axes.texts] == ["5.00 µs", MISSING]
 
 
 def hollow_markers(design: Figure) -> int:
