@@ -214,8 +214,9 @@ def footer(analysis: Analysis) -> tuple[str, ...]:
         f"profile {head.profile}",
         plural(done, "block") + (f" of {head.blocks}" if done < head.blocks else ""),
     ]
-    if floor := analysis.floor().log:
-        parts.append(f"noise floor {stats.floor_words(floor)}")
+    floors = (analysis.floor(metric).log for metric in (stats.PAGES_PER_S, stats.CPU_PER_1000))
+    if known := [floor for floor in floors if floor]:
+        parts.append(f"noise floor up to {stats.floor_words(max(known))}")
     if unusable:
         parts.append(f"{plural(unusable, 'trial')} void, failed or refused: not drawn")
     if analysis.records.resumes:
