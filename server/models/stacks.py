@@ -40,9 +40,15 @@ class Listening(socket.socket):
         super().listen(BACKLOG)
 
 
+ENDING_S: Final = 1.0
+"""A stack that catches no signal has this long to end, or never catches one."""
+
+
 def ask_to_stop(ended: Event) -> None:
     """Ask this process to stop, unless its stack has ended before."""
-    # A stack that has ended catches no signal any more: this one would cut its last words off.
+    # A stack that is ending catches no signal any more: this one would cut its last words off.
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        ended.wait(ENDING_S)
     if not ended.is_set():
         os.kill(os.getpid(), signal.SIGTERM)
 
