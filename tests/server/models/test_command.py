@@ -305,3 +305,16 @@ def test_the_end_of_the_parent_does_not_cut_off_last_words(
         over.set()
     stacks.ask_to_stop(over)
     assert sent == ([] if ended else [signal.SIGTERM])
+
+
+def test_a_stack_that_catches_no_signal_any_more_may_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """asyncio gives its handlers back before a stack has ended: aiohttp.web was killed there."""
+    sent: list[int] = []
+    monkeypatch.setattr(os, "kill", lambda _, number: sent.append(number))
+    monkeypatch.setattr(signal, "getsignal", lambda _: signal.SIG_DFL)
+    over = threading.Event()
+    ending = threading.Timer(0.05, over.set)
+    ending.start()
+    stacks.ask_to_stop(over)
+    ending.join()
+    assert sent == []
