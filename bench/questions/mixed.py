@@ -64,7 +64,7 @@ def key(part: str, work_ms: float) -> str:
 
 def measured(analysis: Analysis) -> Measured:
     """By trials on a machine that kept its speed; no other is compared."""
-    return by_work([trial for trial in _trials(analysis) if as_asked(trial)], analysis.labels)
+    return by_work(list(filter(as_asked, _trials(analysis))), analysis.labels)
 
 
 def as_asked(trial: TrialRecord) -> bool:
@@ -128,13 +128,14 @@ def _beside(work_ms: float, of: Callable[[TrialRecord, Work], float | None]) -> 
 
 
 def answer(analysis: Analysis) -> Answer | None:
-    trials, waits = _trials(analysis), measured(analysis)
+    trials = _trials(analysis)
     if not trials:
         return None
+    kept = list(filter(as_asked, trials))
+    waits = by_work(kept, analysis.labels)
     every = trials[0].work.every if trials[0].work else 0
     # Without an amount of work of which the machine left no trial.
-    kept = [trial for trial in trials if as_asked(trial)] or trials
-    rates = {t.work.work_ms: stats.number_param(t, "rate") or 0.0 for t in kept if t.work}
+    rates = {t.work.work_ms: stats.number_param(t, "rate") or 0.0 for t in kept or trials if t.work}
     usual = USUAL_MS if USUAL_MS in rates else min(rates)
     mean, theory = key(MEAN, usual), key(THEORY, usual)
     others = [label for label in waits.values if label not in MODELS]
