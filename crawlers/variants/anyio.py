@@ -3,9 +3,9 @@
 What waits: a coroutine, suspended on a Future of asyncio. What switches:
 asyncio's loop. What a connection costs: asyncio's transport, anyio's stream
 and a cancel scope. Changed against ``async_await``: anyio on top of it,
-with its own streams, and scopes and task groups like trio's. As in ``trio``, a slot
-has a cancel scope, and another one when the sweep has cancelled that. ``anyio_trio``
-is the same source on trio; its streams are on ``trio.socket``.
+with its own streams, and scopes and task groups like trio's, used in the same way
+(:mod:`crawlers.variants._scopes`). ``anyio_trio`` is the same source on trio; its
+streams are on ``trio.socket``.
 """
 
 from __future__ import annotations
@@ -28,26 +28,17 @@ from crawlers.job import CrawlReport, Fetch, Job, Origin
 from crawlers.recorder import Recorder
 from crawlers.sockets import unasked
 from crawlers.stop import Stop
-from crawlers.variants import _slots
-from crawlers.variants._slots import Connection, disconnect, end, finish, overdue, taken
+from crawlers.variants import _scopes
+from crawlers.variants._scopes import Slot, work
+from crawlers.variants._slots import Connection, disconnect, overdue, taken
 from crawlers.variants._stack import cause_of, handshaking, version_of
 
 
-class Slot(_slots.Slot):
-    """At most one connection, at most one exchange in flight: ``item`` and ``exchange``."""
-
-    __slots__ = ("exchange", "item")
-
-    item: Fetch
-    exchange: Exchange
-
-
-class Shared(_slots.Shared):
+class Shared(_scopes.Shared):
     """The state that the slots of one crawl share."""
 
     def __init__(self, job: Job, recorder: Recorder) -> None:
-        super().__init__(job, recorder)
-        self.slots: list[Any] = [Slot(number) for number in range(job.slots)]
+        super().__init__(job, recorder, anyio.CancelScope, take, fetch)
         self.idle: list[anyio.Event] = []
         self.closing: list[Any] = []
 
@@ -140,34 +131,6 @@ async def take(shared: Shared, slot: Slot) -> Fetch | None:
         shared.idle.append(idle)
         await idle.wait()
     return taken(shared, slot, item)
-
-
-async def work(shared: Shared, slot: Slot) -> None:
-    """The life of a slot: take, fetch, finish, until nothing is left."""
-    try:
-        over = False
-        while not over:
-            with anyio.CancelScope() as slot.scope:
-                over = await work_until_cancelled(shared, slot)
-            if slot.scope.cancelled_caught:
-                slot.exchange.abort(slot.aborted or "cancelled")
-                finish(shared, slot, slot.item, slot.exchange)
-    except Exception as error:
-        # If a task failed silently, the others would wait for its outcome.
-        shared.failure = error
-        end(shared, "failed")
-
-
-async def work_until_cancelled(shared: Shared, slot: Slot) -> bool:
-    """Take, fetch, finish, in a scope that the sweep may cancel; whether nothing is left."""
-    while not slot.scope.cancel_called:
-        item = await take(shared, slot)
-        if item is None:
-            return True
-        slot.item = item
-        exchange = await fetch(shared, slot, item)
-        finish(shared, slot, item, exchange)
-    return False  # cancelled, but too late to stop the exchange
 
 
 async def watch(shared: Shared, stop: Stop) -> None:

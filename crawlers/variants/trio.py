@@ -4,9 +4,8 @@ What waits: a coroutine, suspended in ``await`` on a trap of trio's. What switch
 trio's run loop, written in Python, with a checkpoint in every call that may wait.
 What a connection costs: the suspended frames, trio's Task, and the SocketStream
 around the socket's wrapper. Changed against ``async_await``: the library below
-``await``, and its streams. asyncio cancels a task and lets it go on; in trio a slot has
-a cancel scope, and another one when the sweep has cancelled that. So an exchange that
-comes in time costs no scope.
+``await``, and its streams. What ends an exchange is a cancel scope, which a slot keeps
+until the sweep has cancelled it (:mod:`crawlers.variants._scopes`).
 
 ``trio_timeouts`` changes that: each exchange sets its own timeout, as trio's documentation
 has it, and trio's run loop keeps the deadline. The sweep remains, because it also ends a
@@ -15,10 +14,10 @@ crawl that must stop.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import trio
 
@@ -28,39 +27,35 @@ from crawlers.job import CrawlReport, Fetch, Job, Origin
 from crawlers.recorder import Recorder
 from crawlers.sockets import unasked
 from crawlers.stop import Stop
-from crawlers.variants import _slots
-from crawlers.variants._slots import disconnect, end, finish, overdue, taken
+from crawlers.variants import _scopes
+from crawlers.variants._scopes import Fetcher, work
+from crawlers.variants._slots import disconnect, overdue, taken
 from crawlers.variants._stack import cause_of, handshaking
 
 if TYPE_CHECKING:
     import ssl
 
-Fetcher: TypeAlias = Callable[[Any, Any, Fetch], Awaitable[Exchange]]
 
-
-class Slot(_slots.Slot):
+class Slot(_scopes.Slot):
     """At most one connection, at most one exchange in flight.
 
     ``sock`` is the socket of ``stream``: the one that can be closed without waiting.
-    Over TLS, ``stream`` is a ``trio.SSLStream``.
-    ``unasked`` tells whether bytes wait on it. ``item`` and ``exchange`` are in flight.
+    Over TLS, ``stream`` is a ``trio.SSLStream``. ``unasked`` tells whether bytes wait on it.
     """
 
-    __slots__ = ("exchange", "item", "stream", "unasked")
+    __slots__ = ("stream", "unasked")
 
-    item: Fetch
-    exchange: Exchange
     stream: trio.SocketStream
     unasked: Callable[[Any], bool]
 
 
-class Shared(_slots.Shared):
+class Shared(_scopes.Shared):
     """The state that the slots of one crawl share; ``fetch`` is the variant's."""
 
+    slot_type = Slot
+
     def __init__(self, job: Job, recorder: Recorder, fetch: Fetcher) -> None:
-        super().__init__(job, recorder)
-        self.slots: list[Any] = [Slot(number) for number in range(job.slots)]
-        self.fetch = fetch
+        super().__init__(job, recorder, trio.CancelScope, take, fetch)
         self.idle = trio.lowlevel.ParkingLot()
 
     def wake(self, count: int) -> None:
@@ -155,34 +150,6 @@ async def take(shared: Shared, slot: Slot) -> Fetch | None:
         slot.waited = True
         await shared.idle.park()
     return taken(shared, slot, item)
-
-
-async def work(shared: Shared, slot: Slot) -> None:
-    """The life of a slot: take, fetch, finish, until nothing is left."""
-    try:
-        over = False
-        while not over:
-            with trio.CancelScope() as slot.scope:
-                over = await work_until_cancelled(shared, slot)
-            if slot.scope.cancelled_caught:
-                slot.exchange.abort(slot.aborted or "cancelled")
-                finish(shared, slot, slot.item, slot.exchange)
-    except Exception as error:
-        # If a task failed silently, the others would wait for its outcome.
-        shared.failure = error
-        end(shared, "failed")
-
-
-async def work_until_cancelled(shared: Shared, slot: Slot) -> bool:
-    """Take, fetch, finish, in a scope that the sweep may cancel; whether nothing is left."""
-    while not slot.scope.cancel_called:
-        item = await take(shared, slot)
-        if item is None:
-            return True
-        slot.item = item
-        exchange = await shared.fetch(shared, slot, item)
-        finish(shared, slot, item, exchange)
-    return False  # cancelled, but too late to stop the exchange
 
 
 async def watch(shared: Shared, stop: Stop) -> None:
