@@ -1,4 +1,4 @@
-"""When an answer leaves: delays, the barrier that holds answers, and the stall.
+"""When an answer leaves: delays, and the barrier that holds answers.
 
 A connection hands each answer that may have to wait to :meth:`Behaviour.submit`,
 and the behaviour calls :meth:`Answer.leave` when it is time. While
@@ -15,7 +15,6 @@ import asyncio
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from server.delays import Delay
@@ -52,19 +51,6 @@ class Answer:
         self.connection.flush()
 
 
-@dataclass(slots=True)
-class Stall:
-    """A window in time: all answers due in it leave at its end.
-
-    The window opens ``at_s`` after the first request that follows and is
-    ``for_s`` long. ``opens`` is None until that request.
-    """
-
-    at_s: float
-    for_s: float
-    opens: float | None = None
-
-
 class Behaviour:
     """Decides when each answer leaves.
 
@@ -88,12 +74,11 @@ class Behaviour:
         self._armed = False
         self._release_at = 0
         self._held: dict[Answer, None] = {}
-        self._stall: Stall | None = None
 
     @property
     def plain(self) -> bool:
         """Whether every answer leaves at once."""
-        return self._delay.kind == "none" and not self._armed and self._stall is None
+        return self._delay.kind == "none" and not self._armed
 
     @property
     def delay(self) -> Delay:
@@ -138,17 +123,9 @@ class Behaviour:
             self._schedule(answer, now)
         return len(held)
 
-    def stall(self, at_s: float, for_s: float) -> None:
-        """Arrange one stall (see :class:`Stall`); a ``for_s`` of 0 cancels it."""
-        self._stall = Stall(at_s, for_s) if for_s > 0 else None
-        self._changed()
-
     def submit(self, answer: Answer, target: bytes) -> None:
         """Decide when an answer leaves; its connection has just queued it."""
         now = self._clock()
-        stall = self._stall
-        if stall is not None and stall.opens is None:
-            stall.opens = now + stall.at_s
         answer.due = now + self._delay.seconds(target)
         if self._armed:
             self._held[answer] = None
@@ -165,15 +142,7 @@ class Behaviour:
             self.release()
 
     def _schedule(self, answer: Answer, now: float) -> None:
-        due = max(answer.due, now)
-        stall = self._stall
-        if stall is not None and stall.opens is not None:
-            closes = stall.opens + stall.for_s
-            if stall.opens <= due < closes:
-                due = closes
-            elif now >= closes:
-                self._stall = None
-                self._changed()
+        due = answer.due
         if due <= now:
             answer.leave()
             return
