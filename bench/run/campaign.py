@@ -15,7 +15,7 @@ from bench import turnlog
 from bench.launch import OWN_PYTHON
 from bench.machine import cpu
 from bench.plan.backends import of_role
-from bench.plan.budget import SHARED_SERVER_SLOTS, trial_s
+from bench.plan.durations import SHARED_SERVER_SLOTS, trial_s
 from bench.plan.labels import Label
 from bench.plan.plan import Plan, Turn, key
 from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
@@ -186,10 +186,7 @@ class Campaign:
 
     def _left_s(self, wall_s: float) -> float:
         """How long the rest will take: what the plan gives it, at the pace of what has run."""
-        budget = self.earlier.campaign.budget
-        pace = budget.slowness if budget else 1.0
-        if self._planned_s:
-            pace = wall_s / self._planned_s
+        pace = wall_s / self._planned_s if self._planned_s else 1.0
         return pace * self._plan_s(self._left)
 
     def _plan_s(self, turns: Iterable[Turn]) -> float:

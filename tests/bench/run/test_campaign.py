@@ -19,7 +19,7 @@ import pytest
 from bench import store, turnlog
 from bench.launch import ROOT
 from bench.plan import plan, profiles
-from bench.plan.budget import trial_s
+from bench.plan.durations import trial_s
 from bench.plan.plan import key
 from bench.run import runner
 from bench.run.campaign import Campaign
