@@ -139,8 +139,7 @@ def measure(
         f"about {minutes(expected_s)} min\nrecords: {shown(log.path)}",
         soft_wrap=True,
     )
-    with preflight.announced(console):
-        end = campaign.run()
+    end = campaign.run()
     return Finished(folder, store.load(folder), end)
 
 
