@@ -32,6 +32,9 @@ pytest-xdist 3.8 ignores its ``xdist_group`` marker under pytest 9.2. It would s
 of the most tests; tests/conftest.py begins with those that take longest, so that none is left over.
 """
 
+COLLECTED = ("tests", "crawlers/conformance")
+"""Where tests are: those of the backends are run by programs that tests start."""
+
 
 def install(session: nox.Session, *extras: str) -> None:
     """Install this repository in place, so that no old copy of a module stays behind."""
@@ -67,7 +70,8 @@ def tests(session: nox.Session) -> None:
     bytecode = Path(session.virtualenv.location, "bytecode").resolve()
     keep = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(bytecode)}
     if not bytecode.exists():  # or each of the processes would compile everything that is imported
-        session.run("python", "-m", "pytest", "--collect-only", "-qq", env=keep, silent=True)
+        collect = ("python", "-m", "pytest", "--collect-only", "-qq", *COLLECTED)
+        session.run(*collect, env=keep, silent=True)
     run = ("python", "-m", "pytest", *PARALLEL, "-m", "not slow", *session.posargs)
     session.run(*run, env=keep)
 

@@ -29,8 +29,9 @@ TIMEOUT_S = 0 if os.environ.get("HYPOTHESIS_PROFILE") == "torture" else 600
 it must never end one that is slow because the machine is busy."""
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Try fewer examples of each property where slow tests are left out.
+    """Set a time limit, and try fewer examples of each property where slow tests are left out.
 
     ``nohup`` and shells that start a job in the background ignore SIGHUP and SIGINT. Children
     inherit that, and a test that sends them a signal would wait in vain. They inherit no handler.
@@ -40,6 +41,8 @@ def pytest_configure(config: pytest.Config) -> None:
             signal.signal(number, _pass if number is signal.SIGHUP else signal.default_int_handler)
     usual = "quick" if config.getoption("markexpr") == "not slow" else "full"
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or usual)
+    if config.option.timeout is None:  # before pytest-timeout reads it
+        config.option.timeout = TIMEOUT_S
 
 
 def _pass(number: int, frame: FrameType | None) -> None:
@@ -87,17 +90,12 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest files, and set the time limit of every test that has none.
-
-    What is tried in a browser is slow.
-    """
+    """Begin with the longest files. What is tried in a browser is slow."""
     turn = {file: number for number, file in enumerate(LONGEST)}
     items.sort(key=lambda item: turn.get(item.nodeid.partition("::")[0], len(turn)))
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.slow)
-        if item.get_closest_marker("timeout") is None:
-            item.add_marker(pytest.mark.timeout(TIMEOUT_S))
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scipy import stats as sps
 
 from bench.analysis import stats
 from bench.questions import trust
@@ -86,6 +85,8 @@ def test_interval_covers_the_truth(kind: str, blocks: int) -> None:
 
 
 def test_interval_is_never_shorter_than_students() -> None:
+    from scipy import stats as sps
+
     rng = np.random.default_rng(3)
     for blocks in (5, 7, 11):
         for row in rng.normal(0.1, 0.05, (40, blocks)):
@@ -309,7 +310,9 @@ def test_latency_edges() -> None:
 
 @given(st.lists(st.tuples(st.integers(1, 5), st.integers(-50, 50)), min_size=2, max_size=20))
 def test_a_slope_is_that_of_scipy(points: list[tuple[int, int]]) -> None:
-    """scipy.stats, which takes a second to import, is for the tests; ties of x and y too."""
+    """scipy.stats, which takes a second to import, is for these tests; ties of x and y too."""
+    from scipy import stats as sps
+
     assume(len({x for x, _ in points}) > 1)
     x, y = zip(*((float(x), float(y)) for x, y in points), strict=True)
     with np.errstate(invalid="ignore"):
@@ -320,6 +323,8 @@ def test_a_slope_is_that_of_scipy(points: list[tuple[int, int]]) -> None:
 
 @given(st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=30))
 def test_a_family_is_corrected_as_scipy_does(ps: list[float]) -> None:
+    from scipy import stats as sps
+
     adjusted = sps.false_discovery_control(ps)
     assume(not np.any(np.isclose(adjusted, 0.05)))
     usual = stats.ratio(blocks_of([1.0, 1.01, 0.99]), blocks_of([2.0, 2.02, 1.99]))

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import psutil
@@ -17,7 +18,9 @@ import pytest
 from bench.launch import ROOT
 from tests.bench import small
 
-distributed = pytest.importorskip("distributed")
+# To import it takes long, and every process of a parallel run collects all tests.
+if find_spec("distributed") is None:
+    pytest.skip("distributed is not installed", allow_module_level=True)
 
 PATIENCE_S = 300.0
 DASK = "from distributed.cli.dask_{} import main; main()"
@@ -48,7 +51,7 @@ def wait_for(condition: Callable[[], object]) -> None:
     until = time.monotonic() + PATIENCE_S
     while not condition():
         assert time.monotonic() < until, "the condition never became true"
-        time.sleep(0.05)
+        time.sleep(0.2)  # to look at all processes takes 10 ms
 
 
 @pytest.fixture
@@ -64,6 +67,8 @@ def started(folder: Path, *, apart: bool = True) -> Iterator[Cluster]:
 
     ``apart``: the workers say that they are on two machines.
     """
+    import distributed
+
     file = folder / "scheduler.json"
 
     def start(host: str, role: str, *arguments: str) -> subprocess.Popen[bytes]:

@@ -55,6 +55,8 @@ from tests.bench.sure import sure
 
 ONE = usually(MODELS, 1)
 TURNED = workloads.throughput(10, 6000, ONE)
+SHORTER = workloads.throughput(10, 2400, ONE)
+"""Where a turn or two of each are enough."""
 LABELS = ("callbacks", "callbacks#2", "threads")
 HOLDING = small.point("list:40:512", 40, conditions=(Filling(), HELD))
 WORKING = small.point(
@@ -302,7 +304,7 @@ def test_a_block_waits_for_its_sockets_once(bench: Bench, monkeypatch: pytest.Mo
 
     monkeypatch.setattr("bench.run.record.drain", drain)
     monkeypatch.setattr(subprocess.Popen, "wait", wait)
-    run(bench, TURNED, "callbacks", "callbacks#2")
+    run(bench, SHORTER, "callbacks", "callbacks#2")
     assert drain.call_count == 1
     assert late == []
     assert not list(bench.scratch.iterdir())
@@ -499,7 +501,7 @@ TWO_OF_THREE = ("tested", "", "other")
         pytest.param(cancel(EXCHANGES, ONE), LABELS[:1], OTHER, id="cancel-other"),
         pytest.param(hold(30, ONE), LABELS[:1], TESTED, id="hold-tested"),
         pytest.param(hold(30, ONE), LABELS[:1], OTHER, id="hold-other"),
-        pytest.param(TURNED, LABELS, TWO_OF_THREE, id="turns"),
+        pytest.param(SHORTER, LABELS, TWO_OF_THREE, id="turns"),
         pytest.param(SERVING, SERVERS, TWO_OF_THREE, id="serve"),
     ],
 )
@@ -661,7 +663,7 @@ def test_a_further_label_of_a_backend_is_told_apart(
 
 @pytest.mark.slow
 def test_one_label_has_a_sleeping_server_and_one_keeps_no_times(bench: Bench) -> None:
-    point = replace(TURNED, varied=(NULL, ASLEEP))
+    point = replace(SHORTER, varied=(NULL, ASLEEP))
     labels = ("callbacks", "callbacks/asleep", "callbacks/null")
     records, log = run(bench, point, *labels)
     assert list(map(str, map(Label.of, map(counts, records)))) == log.labels == list(labels)
