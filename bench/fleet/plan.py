@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
-from bench.fleet.records import HostRecord, label_of, words_of
+from bench.fleet.records import FleetTrial, HostRecord
 from bench.machine.doctor import BYTES_PER_CONNECTION, SPARE_DESCRIPTORS, CheckResult, Needs
 from bench.plan.participants import only
 from bench.plan.workloads import Point, c10k
 from bench.run.preflight import SERVER_KIB, THREADED, client_kib
+from bench.sides.servers import Tls
 from bench.study.record import StudyError
 from bench.text import KIB, MIB
 from crawlers.backend import Backend
@@ -119,14 +120,21 @@ class FleetPlan:
     def patience_s(self) -> float:
         return PATIENCE * self.ramp_s + SPARE_S
 
-    @property
-    def label(self) -> str:
-        return label_of(self.backend.name, over_tls=self.over_tls)
+    def trial(self, **seen: Any) -> FleetTrial:
+        """The record of its trial, with what that has seen so far."""
+        planned = {
+            "backend": self.backend.name,
+            "tls": Tls().words if self.over_tls else None,
+            "connections": self.connections,
+            "ramp_per_s": self.ramp_per_s,
+            "hosts": list(self.hosts),
+        }
+        return FleetTrial(**planned | seen)
 
     @property
     def words(self) -> str:
         """``1,000,000 connections of callbacks over TLS``."""
-        return f"{self.connections:,} connections of {words_of(self.label)}"
+        return f"{self.connections:,} connections of {self.trial().words}"
 
     def refusal(self, examined: Mapping[str, Sequence[CheckResult]]) -> str | None:
         """Why it does not fit, by what the doctors of hosts say; None if it does."""

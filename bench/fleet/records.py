@@ -74,7 +74,12 @@ class FleetTrial(Record):
 
     @property
     def label(self) -> str:
-        return label_of(self.backend, over_tls=self.tls is not None)
+        """``callbacks``, and ``callbacks/tls`` over TLS."""
+        return f"{self.backend}/tls" if self.tls else self.backend
+
+    @property
+    def words(self) -> str:
+        return words_of(self.label)
 
     @property
     def workers(self) -> list[Worker]:
@@ -106,11 +111,6 @@ BUDGET: tuple[tuple[str, tuple[str, ...]], ...] = (
 WHOLE = tuple(part for _, parts in BUDGET for part in parts)
 
 
-def label_of(backend: str, *, over_tls: bool) -> str:
-    """``callbacks``, and ``callbacks/tls`` over TLS: of a plan, and of its trial."""
-    return f"{backend}/tls" if over_tls else backend
-
-
 def words_of(label: str) -> str:
     return label.replace("/tls", " over TLS")
 
@@ -133,6 +133,6 @@ def sentence(trial: FleetTrial) -> str:
     total, workers = trial.per_connection(WHOLE), plural(len(trial.workers), "worker")
     each = f", {total / KIB:.1f} KiB each with both ends" if total is not None else ""
     return (
-        f"{words_of(trial.label)}, {trial.connections:,} connections, {workers}: "
+        f"{trial.words}, {trial.connections:,} connections, {workers}: "
         f"all held after {trial.opened_s:.1f} s, released in {trial.released_s:.1f} s{each}"
     )

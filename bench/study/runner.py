@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, Generic
 
@@ -217,10 +216,3 @@ class Process(Child):
         """Let it take its next step."""
         self.send("")
         return self.answer()
-
-
-def missing(library: str) -> str | None:
-    """Why what needs this library cannot be measured; None if it can, or needs none."""
-    if library and find_spec(library) is None:
-        return f"{library} is not installed"
-    return None

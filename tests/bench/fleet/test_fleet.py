@@ -15,7 +15,7 @@ import pytest
 
 from bench.__main__ import main
 from bench.fleet import hold
-from bench.fleet.records import STUDY, FleetTrial, words_of
+from bench.fleet.records import STUDY, FleetTrial
 from bench.launch import ROOT
 from bench.study.record import Run
 from bench.study.report import Report
@@ -76,7 +76,7 @@ def test_connections_meet_at_one_barrier_and_too_many_are_refused(
     trial = sample.part
     assert trial is not None, sample.reason
     assert refused.status == "refused"
-    assert f"connections of {words_of(trial.label)} do not fit: " in (refused.reason or "")
+    assert f"connections of {trial.words} do not fit: " in (refused.reason or "")
     assert "memory on " in (refused.reason or "")
     assert trial.tls == ("TLS 1.3, ecdsa, tickets" if how else None)
     assert (sample.status, sample.reason) == ("ok", None)

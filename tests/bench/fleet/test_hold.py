@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from bench.fleet import hold, plan
-from bench.fleet.hold import Fleet
-from bench.fleet.host import HostStatus
+from bench.fleet.hold import Fleet, HostStatus
 from bench.fleet.plan import FleetPlan
 from bench.fleet.records import Worker
 from bench.study.runner import Lost

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.fleet import host
-from bench.fleet.host import Host
+from bench.fleet import hold
+from bench.fleet.hold import Host
 from bench.fleet.plan import FleetPlan
 from bench.fleet.records import HostRecord
 from bench.machine import memory
@@ -126,11 +126,11 @@ def snapshot(held: int) -> Snapshot:
 
 
 def test_what_a_host_gained_is_by_owner_and_never_made_up() -> None:
-    gained, reasons = host.gained(snapshot(0), snapshot(500), 500)
+    gained, reasons = hold.gained(snapshot(0), snapshot(500), 500)
     assert (gained["user_bytes"], gained["server_user_bytes"]) == (50_000, 50_000)
     assert gained["kernel_socket_bytes"] == 500 * 50
     assert gained["machine_drop_bytes"] == 500 * (300 + 2 * 100)
     assert not reasons
-    blind, reasons = host.gained(snapshot(0), replace(snapshot(500), kernel=None), 500)
+    blind, reasons = hold.gained(snapshot(0), replace(snapshot(500), kernel=None), 500)
     assert (blind["user_bytes"], blind["kernel_socket_bytes"]) == (50_000, None)
     assert reasons["kernel_socket_bytes"] == memory.NO_SLABINFO
