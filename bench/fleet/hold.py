@@ -321,10 +321,10 @@ def measure(fleet: Fleet, plan: FleetPlan) -> FleetTrial:
     try:
         hold(fleet, plan, seen)
     except FleetFault as fault:
-        raise Lost(str(fault), void=True, part=plan.trial(**seen)) from None
+        raise Lost(str(fault), void=True, part=plan.trial(seen)) from None
     finally:
         fleet.stop()
-    return plan.trial(**seen)
+    return plan.trial(seen)
 
 
 def hold(fleet: Fleet, plan: FleetPlan, seen: dict[str, Any]) -> None:

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Final
 
 from bench.fleet.records import FleetTrial, HostRecord
 from bench.machine.doctor import BYTES_PER_CONNECTION, SPARE_DESCRIPTORS, CheckResult, Needs
@@ -120,7 +121,7 @@ class FleetPlan:
     def patience_s(self) -> float:
         return PATIENCE * self.ramp_s + SPARE_S
 
-    def trial(self, **seen: Any) -> FleetTrial:
+    def trial(self, seen: Mapping[str, object] = MappingProxyType({})) -> FleetTrial:
         """The record of its trial, with what that has seen so far."""
         planned = {
             "backend": self.backend.name,
@@ -129,7 +130,7 @@ class FleetPlan:
             "ramp_per_s": self.ramp_per_s,
             "hosts": list(self.hosts),
         }
-        return FleetTrial(**planned | seen)
+        return FleetTrial.model_validate({**planned, **seen})
 
     @property
     def words(self) -> str:

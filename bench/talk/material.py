@@ -12,9 +12,8 @@ from bench import store
 from bench.analysis.analysis import Analysis
 from bench.claims import ledger
 from bench.claims.verdict import Evidence, Judged, Verdict, judge
-from bench.costs import accounts as counts
 from bench.costs import report as costs_report
-from bench.costs.accounts import Counted
+from bench.costs.report import Counted
 from bench.errors import BenchError
 from bench.fleet import records as fleet_records
 from bench.fleet import report as fleet_report
@@ -74,7 +73,7 @@ class Material:
                 f"{folder}: the talk compares models, and this campaign compares interpreters; "
                 "name a campaign of one interpreter"
             )
-        counted = counts.STUDY.runs(folder.parent / costs_report.NAME)[-1:]
+        counted = costs_report.STUDY.runs(folder.parent / costs_report.NAME)[-1:]
         return cls(
             analysis,
             folder,
@@ -195,7 +194,7 @@ class Material:
     def backends(self, name: str) -> Sequence[str]:
         """The backends in the order that decides on the colours of a chart."""
         if name == costs_report.NAME and self.costs:
-            return list(dict.fromkeys(backend for backend, *_ in counts.crawled(self.costs)))
+            return list(dict.fromkeys(backend for backend, *_ in costs_report.crawled(self.costs)))
         if name == fleet_report.RAMP and self.fleet:
             return fleet_report.backends(self.fleet)
         return self.analysis.backends

@@ -22,8 +22,8 @@ from rich.console import Console
 from bench.cli import options
 from bench.cli.studies import exit_code
 from bench.costs import measure, report
-from bench.costs.accounts import STUDY
 from bench.costs.measure import COUNTED
+from bench.costs.report import STUDY
 from bench.launch import RESULTS
 from bench.machine import instruments
 from bench.study import runner

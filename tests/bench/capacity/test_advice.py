@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.capacity import report
 from bench.capacity.advice import AdviceRow, Need, advise
 from bench.capacity.costs import Backend, Costs
 from bench.cli.commands import advise as command
@@ -85,7 +84,7 @@ def test_what_is_beyond_is_said_with_by_how_much(need: Need, words: str) -> None
 
 def test_what_holds_for_all_is_said_once() -> None:
     made = costs(ONE, backend("two"))
-    said = " ".join(report.remarks(made, advise(made, Need(50_000, 90_000, 0.2))))
+    said = " ".join(command.remarks(made, advise(made, Need(50_000, 90_000, 0.2))))
     assert said.count("measured up to 50 ms") == 1
     assert said.count("More than 2 processors were not measured") == 1
 
@@ -187,7 +186,7 @@ def test_noise_and_single_blocks_tell_nothing_apart() -> None:
 )
 def test_the_answer_is_a_plain_sentence(pages: tuple[float, ...], need: Need, said: str) -> None:
     made = costs(*(backend(f"b{number}", page) for number, page in enumerate(pages)))
-    assert said in report.answer(advise(made, need))
+    assert said in command.answer(advise(made, need))
 
 
 def test_at_most_ten_backends_are_shown_unless_asked() -> None:

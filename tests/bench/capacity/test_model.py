@@ -34,7 +34,7 @@ def test_a_factor_is_the_measured_one_where_it_was_measured() -> None:
     [
         (Need(), 0, True),
         (Need(tls=True), 10, False),
-        (Need(work_s=0.002, share=0.1), 200, True),
+        (Need(work_s=0.0002), 200, True),
         (Need(pages_per_connection=4), 10, False),
         (Need(tls=True, pages_per_connection=4), 10 + 640 / 4, False),
     ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from bench.costs.accounts import STUDY, Counted, Crawled
+from bench.costs.report import STUDY, Counted, Crawled
 from bench.study.record import Run, SampleRecord
 from tests.bench.study import made
 
