@@ -33,6 +33,7 @@ T = TypeVar("T")
 LOOPS: Final = {
     "asyncio": "asyncio:SelectorEventLoop",
     "asyncio_pure": "crawlers.variants.loops:PureLoop",
+    "asyncio_eager": f"{__name__}:eager_loop",
     "uvloop": "uvloop:new_event_loop",
 }
 """Kinds with asyncio's interface, and what makes the loop."""
@@ -270,6 +271,15 @@ def gevent() -> Ways:
 #
 # Each task has one frame of its own, as a program's would, and below it what its library needs to
 # wait.
+
+
+def eager_loop() -> asyncio.AbstractEventLoop:
+    """asyncio's loop where a new task runs to its first wait at once (Python 3.12 and later)."""
+    import asyncio
+
+    loop = asyncio.SelectorEventLoop()
+    loop.set_task_factory(resolve_name("asyncio:eager_task_factory"))
+    return loop
 
 
 def on_asyncio(name: str) -> Ways:

@@ -5,6 +5,7 @@ A fresh process (:mod:`bench.tasks.child`) for each kind and number, read from o
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -43,6 +44,7 @@ class TaskKind:
     yields: str = "asyncio.sleep(0)"  # what a switch is
     library: str = ""  # that must be installed
     threaded: bool = False  # each needs a thread, which a machine limits
+    since: int = 11  # the first Python 3 that has it
 
     @property
     def counts(self) -> tuple[int, ...]:
@@ -50,7 +52,9 @@ class TaskKind:
 
     @property
     def missing(self) -> str | None:
-        """Why it cannot be measured; None if it can."""
+        """Why it cannot be measured on this interpreter; None if it can."""
+        if sys.version_info < (3, self.since):
+            return f"it needs Python 3.{self.since}; this is 3.{sys.version_info.minor}"
         if self.library and find_spec(self.library) is None:
             return f"{self.library} is not installed"
         return None
@@ -79,6 +83,7 @@ KINDS: Final = {
         ),
         TaskKind("asyncio", "asyncio.Task", "async_await"),
         TaskKind("asyncio_pure", "asyncio.Task in Python", "asyncio_pure"),
+        TaskKind("asyncio_eager", "asyncio.Task, eager", since=12),
         TaskKind("uvloop", "asyncio.Task on uvloop", "uvloop", library="uvloop"),
         of_library("anyio", "anyio task", "anyio.sleep_forever()", "anyio.lowlevel.checkpoint()"),
         of_library("trio", "trio task", "trio.sleep_forever()", "trio.lowlevel.checkpoint()"),

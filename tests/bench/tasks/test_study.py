@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -140,3 +141,9 @@ def test_every_kind_has_numbers_for_a_slope_and_a_backend_that_exists(kind: Task
     assert len(kind.counts) >= MIN_CONNECTION_COUNTS
     assert all(a < b for a, b in pairwise(kind.counts))
     assert kind.backend == "" or kind.backend in names()
+
+
+def test_what_is_missing_says_why() -> None:
+    assert (KINDS["asyncio_eager"].missing is None) == (sys.version_info >= (3, 12))
+    later = TaskKind("x", "x", "", "", since=99)
+    assert (later.missing or "").startswith("it needs Python 3.99; this is 3.")
