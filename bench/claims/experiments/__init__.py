@@ -37,7 +37,7 @@ EXPERIMENTS: Final[dict[str, tuple[str, int | None]]] = {
 class ExperimentResult:
     """Values by name; None for a missing value, with the reason under the same name.
 
-    ``facts`` explain the values; the page shows the fact ``note`` beside the number.
+    The page shows the fact ``note`` beside the number.
     """
 
     values: dict[str, float | None] = field(default_factory=dict)
