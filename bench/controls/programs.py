@@ -195,14 +195,15 @@ def bare_tls(job: Job, origin: Origin) -> CrawlReport:
     return report("bare_tls", job, monotonic() - started, {})
 
 
-def read_answer(sock: socket.socket) -> None:
-    """Receive the whole of the next answer, and nothing after it unless that came with it."""
+def read_answer(sock: socket.socket) -> bytes:
+    """The whole of the next answer, and of nothing after it unless that came with it."""
     data = b""
     while HEAD_END not in data or len(data) < answer_size(data):
         more = sock.recv(RECV_SIZE)
         if not more:
             raise ConnectionError("the server closed a connection")
         data += more
+    return data
 
 
 def bare_close(job: Job) -> CrawlReport:
