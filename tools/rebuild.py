@@ -32,8 +32,8 @@ from bench.analysis.stats import CPU_PER_1000, USER_PER_CONNECTION
 from bench.claims import ledger, measure
 from bench.claims.verdict import Evidence
 from bench.costs import report as costs_report
-from bench.fleet import records as fleet_records
 from bench.fleet import report as fleet_report
+from bench.fleet import trial as fleet_trial
 from bench.launch import RESULTS, ROOT
 from bench.plan.labels import Label
 from bench.plan.participants import PINNED
@@ -83,8 +83,8 @@ def campaign(name: str, out: Path) -> None:
 
 
 STUDIES: Final[Mapping[str, Callable[[Path], Report]]] = {
-    "fleet": lambda folder: fleet_report.report(fleet_records.STUDY.last(folder)),
-    "fleet-tls": lambda folder: fleet_report.report(fleet_records.STUDY.last(folder)),
+    "fleet": lambda folder: fleet_report.report(fleet_trial.STUDY.last(folder)),
+    "fleet-tls": lambda folder: fleet_report.report(fleet_trial.STUDY.last(folder)),
     "tasks": lambda folder: tasks.report(tasks.STUDY.last(folder)),
     "costs": lambda folder: costs_report.report(costs_report.STUDY.last(folder)),
 }

@@ -28,8 +28,7 @@ from typing import Any, Final, NamedTuple
 
 import psutil
 
-from bench.fleet.plan import FleetPlan
-from bench.fleet.records import FleetTrial, HostRecord, Moment, Worker
+from bench.fleet.trial import FleetPlan, FleetTrial, HostRecord, Moment, Worker
 from bench.launch import install
 from bench.machine import cpu, doctor, environment, kernel, memory, procfs
 from bench.machine.memory import Snapshot, added, gain, grown

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from bench.analysis.stats import Spread, spread
-from bench.fleet.records import BUDGET, WHOLE, FleetTrial, Moment, held, largest, words_of
+from bench.fleet.trial import BUDGET, WHOLE, FleetTrial, Moment, held, largest, words_of
 from bench.show.figures import Axis, Figure, Line, LinePoint, Lines, Plot, line
 from bench.show.table import CellMakers, Column, Row, Table, name, tabled
 from bench.study.record import Run

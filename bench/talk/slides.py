@@ -31,9 +31,9 @@ from bench.claims.verdict import Evidence, Judged, Verdict, judge
 from bench.costs import report as costs_report
 from bench.costs.report import Counted
 from bench.errors import BenchError
-from bench.fleet import records as fleet_records
 from bench.fleet import report as fleet_report
-from bench.fleet.records import FleetTrial, sentence
+from bench.fleet import trial as fleet_trial
+from bench.fleet.trial import FleetTrial, sentence
 from bench.launch import RESULTS, ROOT
 from bench.palette import PALETTES
 from bench.questions import analysis_in
@@ -97,7 +97,7 @@ class Material:
             analysis,
             folder,
             next(iter(counted), None),
-            fleet_records.STUDY.last(fleet) if fleet else None,
+            fleet_trial.STUDY.last(fleet) if fleet else None,
             fleet,
         )
 
@@ -124,7 +124,7 @@ class Material:
             "holding": self.fleet
             and f"fleet {self.fleet.head.run}; {machine(self.fleet.head.environment)}",
             "fleet": self.fleet and self.fleet.head.environment,
-            "largest": fleet_records.largest(self.fleet) if self.fleet else [],
+            "largest": fleet_trial.largest(self.fleet) if self.fleet else [],
             "refused": self.fleet.faults() if self.fleet else [],
             "verdicts": self.verdicts,
             "judged": self.judged,

@@ -25,8 +25,7 @@ from bench.cli.options import names, positive
 from bench.cli.studies import exit_code
 from bench.fleet import hold, report
 from bench.fleet.hold import Fleet
-from bench.fleet.plan import RAMP_PER_S, TLS_RAMP_PER_S, FleetPlan
-from bench.fleet.records import STUDY, FleetTrial
+from bench.fleet.trial import RAMP_PER_S, STUDY, TLS_RAMP_PER_S, FleetPlan, FleetTrial
 from bench.machine.doctor import CheckResult, show
 from bench.plan import backends
 from bench.study import runner

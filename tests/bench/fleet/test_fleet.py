@@ -21,7 +21,7 @@ import pytest
 
 from bench.__main__ import main
 from bench.fleet import hold
-from bench.fleet.records import STUDY, FleetTrial
+from bench.fleet.trial import STUDY, FleetTrial
 from bench.launch import ROOT
 from bench.study.record import Run
 from bench.study.report import Report

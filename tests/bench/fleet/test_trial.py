@@ -1,0 +1,189 @@
+"""The trial of a fleet: its plan, and hosts that only say what they are told to."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bench.fleet import hold, trial
+from bench.fleet.hold import Fleet, Host, HostStatus
+from bench.fleet.trial import FleetPlan, HostRecord, Worker
+from bench.machine import memory
+from bench.machine.doctor import SPARE_DESCRIPTORS, CheckResult
+from bench.machine.memory import Snapshot
+from bench.machine.objects import Slabs
+from bench.machine.procfs import UNLIMITED, Slab
+from bench.schema import MemoryParts
+from bench.study.record import StudyError
+from bench.study.runner import Lost
+from crawlers.registry import load
+from tests.bench import small
+
+CALLBACKS = load("callbacks")
+HOST = HostRecord(
+    host="10.0.0.1:1", cores=2, descriptors=20_000, ports=28_232, memory_available_bytes=64 << 30
+)
+
+
+def hosts(count: int, share: int = 10_000) -> list[HostRecord]:
+    """Hosts whose processes can hold so many connections each."""
+    limits = {"descriptors": share + SPARE_DESCRIPTORS, "ports": UNLIMITED}
+    return [HOST.model_copy(update={"host": f"10.0.0.{n}:1", **limits}) for n in range(count)]
+
+
+@settings(deadline=None)
+@given(st.integers(1, 3_000_000), st.integers(1, 7), st.integers(2_000, 20_000))
+def test_every_connection_has_one_place(connections: int, count: int, share: int) -> None:
+    made = FleetPlan(connections, CALLBACKS, hosts(count, share))
+    sizes = [part.connections for part in made.shares]
+    assert sum(sizes) == connections
+    assert all(1 <= size <= share for size in sizes)
+    assert max(sizes) - min(sizes) <= 1
+    assert [part.number for part in made.shares] == list(range(len(made.shares)))
+    per_host = [len(made.shares_of(fact.host)) for fact in made.hosts]
+    assert sum(per_host) == len(made.shares)
+    assert max(per_host) - min(per_host) <= 1
+    assert sum(made.needs(fact.host).connections for fact in made.hosts) == connections
+
+
+def test_a_share_fits_the_descriptors_and_the_ports() -> None:
+    made = FleetPlan(1_000_000, CALLBACKS, [HOST])
+    assert len(made.shares) == 89
+    assert max(part.connections for part in made.shares) < HOST.descriptors
+    few_ports = FleetPlan(1_000_000, CALLBACKS, [HOST.model_copy(update={"ports": 4000})])
+    assert max(part.connections for part in few_ports.shares) < 4000 / 2
+    too_low = FleetPlan(1000, CALLBACKS, [HOST.model_copy(update={"descriptors": 100})])
+    with pytest.raises(StudyError, match="ulimit"):
+        _ = too_low.shares
+
+
+def test_tls_takes_memory_and_nothing_else() -> None:
+    plain = FleetPlan(500_000, CALLBACKS, [HOST])
+    encrypted = FleetPlan(500_000, CALLBACKS, [HOST], over_tls=True)
+    before, after = plain.needs(HOST.host), encrypted.needs(HOST.host)
+    assert after == replace(before, connection_bytes=after.connection_bytes)
+    assert after.connection_bytes > before.connection_bytes
+    assert encrypted.shares == plain.shares
+
+
+def test_what_does_not_fit_is_refused_with_the_limit_and_its_host() -> None:
+    made = FleetPlan(1_500_000, CALLBACKS, [HOST], over_tls=True)
+    results = [
+        CheckResult("memory", "refusal", "9 GiB needed, 8 GiB there", fix="add memory"),
+        CheckResult("backlog", "warning", "4096"),
+    ]
+    assert made.refusal({HOST.host: results}) == (
+        "1,500,000 connections of callbacks over TLS do not fit: "
+        "memory on 10.0.0.1:1: 9 GiB needed, 8 GiB there (add memory)"
+    )
+    assert made.refusal({HOST.host: results[1:]}) is None
+
+
+def test_threads_are_needed_by_the_share_and_by_the_machine() -> None:
+    made = FleetPlan(20_000, load("threads"), hosts(1, share=5_000))
+    needs = made.needs(made.hosts[0].host)
+    assert (needs.threads, needs.of_share(needs.threads)) == (20_000, 5_000)
+
+
+def test_this_machine_can_be_read() -> None:
+    here = Host("here")
+    limits = here.limits()
+    assert limits.memory_available_bytes > 0
+    assert limits.descriptors > 0
+    made = FleetPlan(10, CALLBACKS, [limits])
+    assert made.refusal({"here": here.examine(made)}) is None
+
+
+@pytest.mark.slow
+def test_a_host_that_was_lost_and_is_back_ends_what_it_had() -> None:
+    here = Host("here")
+    made = FleetPlan(10, CALLBACKS, [here.limits()])
+    before = set(small.family(os.getpid()))
+    try:
+        here.do("start", made)
+        first = set(small.family(os.getpid())) - before
+        assert first
+        here.do("start", made)
+        assert small.all_gone(list(first))
+    finally:
+        here.stop()
+
+
+# --- what processes and kernels gained ---------------------------------------------------
+
+
+def snapshot(held: int) -> Snapshot:
+    """What a host reads with this many connections held: of each 100 bytes at either end."""
+    own = MemoryParts.model_validate(
+        dict.fromkeys(MemoryParts.model_fields) | {"threads": 1, "descriptors": 3}
+    ).model_copy(update={"user_bytes": 100 * held, "page_table_bytes": 0, "kernel_stack_bytes": 0})
+    slabs = Slabs({"TCP": Slab(active=2 * held, size=50)}, {"TCP": "TCP"})
+    return Snapshot(own, own, 10**9 - 300 * held, slabs)
+
+
+def test_what_a_host_gained_is_by_owner_and_never_made_up() -> None:
+    gained, reasons = hold.gained(snapshot(0), snapshot(500), 500)
+    assert (gained["user_bytes"], gained["server_user_bytes"]) == (50_000, 50_000)
+    assert gained["kernel_socket_bytes"] == 500 * 50
+    assert gained["machine_drop_bytes"] == 500 * (300 + 2 * 100)
+    assert not reasons
+    blind, reasons = hold.gained(snapshot(0), replace(snapshot(500), kernel=None), 500)
+    assert (blind["user_bytes"], blind["kernel_socket_bytes"]) == (50_000, None)
+    assert reasons["kernel_socket_bytes"] == memory.NO_SLABINFO
+
+
+PLAN = FleetPlan(10, CALLBACKS, [HOST], ramp_per_s=1e9)
+
+
+class Stub:
+    """A host with one worker."""
+
+    def __init__(self, status: HostStatus, void: str | None) -> None:
+        seen: dict[str, Any] = {"worker": 0, "connections": 10, "void": void}
+        worker = Worker.model_construct(**seen)
+        self.answers = {"look": status, "report": HOST.model_copy(update={"workers": [worker]})}
+        self.calls: list[str] = []
+
+    def do(self, method: str, *_: object) -> object:
+        self.calls.append(method)
+        return self.answers.get(method)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial, "SPARE_S", 0.05)
+    monkeypatch.setattr(hold, "LOOK_EVERY_S", 0.01)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_memory_is_read_once_all_are_held_and_before_any_is_released() -> None:
+    host = Stub(HostStatus(held=10, results=1, free_bytes=7), None)
+    seen = hold.measure(Fleet({HOST.host: host}), PLAN)
+    assert host.calls == ["limits", "start", "go", "look", "release", "look", "report", "stop"]
+    assert (seen.samples[0].connections, seen.samples[0].used_bytes) == (10, 0)
+    assert len(seen.workers) == 1
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize(
+    ("held", "results", "void", "reason"),
+    [
+        (9, 0, None, "only 9 of 10 connections after 0 s"),
+        (10, 0, None, "only 0 of 1 workers gave a result"),
+        (10, 1, "wrong digest", "worker 0 on host 10.0.0.1:1: wrong digest"),
+    ],
+)
+def test_a_trial_that_does_not_count_is_void_and_keeps_what_there_is(
+    held: int, results: int, void: str | None, reason: str
+) -> None:
+    host = Stub(HostStatus(held, results, free_bytes=None), void)
+    with pytest.raises(Lost, match=reason) as lost:
+        hold.measure(Fleet({HOST.host: host}), PLAN)
+    assert lost.value.status == "void"
+    assert getattr(lost.value.part, "samples", [])[-1].connections == held
+    assert host.calls[-1] == "stop"
