@@ -58,9 +58,6 @@ class Program(Generic[Part]):
     rounds: int | None = None  # at most; None: as many as asked for
 
 
-RoundTurn = tuple[int, Program[Part]]
-
-
 def run(
     study: Study[Part],
     folder: Path,
@@ -115,8 +112,14 @@ def run(
     filesystem.make_folder(folder)
     with Log(file, create=not file.exists()) as log:
         if not resume:
-            refused = [program for program in programs if program.refused]
-            log.append(head, *(refusal(head.run, program) for program in refused))
+            refused = [
+                SampleRecord[Part](
+                    run=head.run, program=each.name, repeat=0, status="refused", reason=each.refused
+                )
+                for each in programs
+                if each.refused
+            ]
+            log.append(head, *refused)
         try:
             with deferred():
                 take_all(study, log, head.run, turns, console)
@@ -132,7 +135,7 @@ def take_all(
     study: Study[Part],
     log: Log,
     run_id: str,
-    turns: Sequence[RoundTurn[Part]],
+    turns: Sequence[tuple[int, Program[Part]]],  # each in its round
     console: Console,
 ) -> None:
     """Take and append the sample of each turn, and show how far that is."""
@@ -169,12 +172,6 @@ def take(run_id: str, repeat: int, program: Program[Part]) -> SampleRecord[Part]
         status=status,
         reason=reason,
         part=part,
-    )
-
-
-def refusal(run_id: str, program: Program[Part]) -> SampleRecord[Part]:
-    return SampleRecord(
-        run=run_id, program=program.name, repeat=0, status="refused", reason=program.refused
     )
 
 
