@@ -111,14 +111,19 @@ class Directory(Site):
                 complete = complete and not os.path.islink(path)
                 sha.update(f"{self._target(path)}/\n".encode())
             for name in sorted(files):
-                target = self._target(os.path.join(folder, name)).encode()
+                path = os.path.join(folder, name)
+                with contextlib.suppress(OSError):  # a link to nothing
+                    size += os.path.getsize(path)
+                if size > MOST_MIB << 20:
+                    raise SiteError(
+                        f"{self.spec}: its files have more than {MOST_MIB} MiB, and are kept in "
+                        "memory; give a smaller folder"
+                    )
+                target = self._target(path).encode()
                 resource = self.find(target)
                 if resource is None:
                     continue  # a link out of the root, or an unreadable file
                 sha.update(b"%s %d %08x\n" % (target, resource.size, resource.checksum))
-                size += resource.size
-                if size > MOST_MIB << 20:
-                    raise SiteError(f"{self.spec}: its files have more than {MOST_MIB} MiB")
                 if authority and authority.encode() in resource.payload:
                     complete = False
         return sha.hexdigest() if complete else None
