@@ -19,9 +19,7 @@ from bench.launch import ROOT
 from crawlers import async_await, registry
 from crawlers.conformance.scripted import Connection, ScriptedServer, ok
 from crawlers.http import RECV_SIZE, Exchange
-from crawlers.job import Job
 from crawlers.kinds import ERROR_KINDS, error_kind
-from crawlers.recorder import NullRecorder
 from crawlers.tls import (
     HandshakeError,
     client_context,
@@ -30,7 +28,7 @@ from crawlers.tls import (
     tls_error_kind,
 )
 from crawlers.variants._stack import kind_behind
-from tests.crawlers.backends import LIBRARIES
+from tests.crawlers.backends import LIBRARIES, crawl
 from tests.crawlers.exchanges import fetch_of
 from tests.programs import python
 
@@ -114,20 +112,19 @@ def test_what_tls_waited_for_is_no_error(wants: type[ssl.SSLError]) -> None:
     assert kind_behind(while_waiting(wrapped, wants)) == "broken_record"
 
 
-@pytest.mark.parametrize("library", ["httpx", "httpx2"])
-def test_a_stream_of_httpx_that_has_closed_is_reset(library: str) -> None:
+@pytest.mark.parametrize("library", ["httpx", "httpx2", "anyio"])
+def test_a_stream_of_anyio_that_has_closed_is_reset(library: str) -> None:
     stack, anyio = pytest.importorskip(library), pytest.importorskip("anyio")
-    error = stack.ReadError("")
-    error.__cause__ = while_waiting(anyio.ClosedResourceError(), ssl.SSLWantReadError)
-    assert import_module("crawlers.variants.httpx").kind_of(stack, error) == "reset"
-
-
-def test_a_stream_of_anyio_that_has_closed_is_reset() -> None:
-    anyio = pytest.importorskip("anyio")
-    exchange = Exchange(fetch_of(), 1000)
     closed = while_waiting(anyio.ClosedResourceError(), ssl.SSLWantReadError)
-    import_module("crawlers.variants.anyio").lost(exchange, closed)
-    assert exchange.error == "reset"
+    variant = import_module(f"crawlers.variants.{library.removesuffix('2')}")
+    if library == "anyio":
+        exchange = Exchange(fetch_of(), 1000)
+        variant.lost(exchange, closed)
+        assert exchange.error == "reset"
+    else:
+        error = stack.ReadError("")
+        error.__cause__ = closed
+        assert variant.kind_of(stack, error) == "reset"
 
 
 @pytest.mark.parametrize(
@@ -265,8 +262,7 @@ def test_the_dot_at_the_end_of_a_host_is_not_in_its_certificate(
     with ScriptedServer(authority.greeting, authority.cafile) as server:
         server.script["/"] = ok()
         url = server.url.replace("127.0.0.1", "localhost.")
-        job = Job((url,), slots=1, cafile=authority.cafile)
-        report = registry.load(name).crawl(job, NullRecorder())
+        report = crawl(name, url, slots=1, cafile=authority.cafile)
         assert (report.errors, report.pages) == ({}, 1)
 
 
