@@ -6,6 +6,7 @@ import sys
 import threading
 from importlib import import_module
 from pathlib import Path
+from statistics import median
 from xml.etree import ElementTree
 
 import pytest
@@ -48,7 +49,8 @@ def test_one_thread_has_one_turn_at_a_time(model: str, url: str) -> None:
     turns = trace.trace(import_module(f"crawlers.{model}"), url, SLOTS)
     ends = [ended for _, _, ended, _, _ in turns]
     assert all(begun >= end for (_, begun, *_), end in zip(turns[1:], ends, strict=False))
-    slot = max(ended - begun for who, begun, ended, *_ in turns if who != "loop")
+    # The longest may be one in which other programs had the processor.
+    slot = median(ended - begun for who, begun, ended, *_ in turns if who != "loop")
     rest = sum(ended - begun for who, begun, ended, *_ in turns if who == "loop")
     assert rest > slot, "while the server thinks, the loop rests"
 

@@ -325,10 +325,13 @@ def test_curl_gets_pages_and_posts_bodies(server: Model) -> None:
 def test_wrk_sees_no_error(server: Model) -> None:
     url = f"{server.ready['scheme']}://{server.ready['listening']}/page.html"
     # wrk counts whole seconds, and both would use a processor all that time.
-    shorter = ["timeout", "--signal=INT", "--preserve-status", "0.5"]
-    wrk = [*shorter, "wrk", "-t1", "-c20", "-d60s", url]
-    done = subprocess.run(wrk, capture_output=True, text=True, check=True)
-    assert re.search(r"[1-9]\d* requests in", done.stdout)
+    for seconds in ("0.5", "5", "50"):  # on a busy machine twenty handshakes take longer
+        shorter = ["timeout", "--signal=INT", "--preserve-status", seconds]
+        wrk = [*shorter, "wrk", "-t1", "-c20", "-d60s", url]
+        done = subprocess.run(wrk, capture_output=True, text=True, check=True)
+        if answered := re.search(r"[1-9]\d* requests in", done.stdout):
+            break
+    assert answered, done.stdout
     assert "Socket errors" not in done.stdout
     assert "Non-2xx" not in done.stdout
 
