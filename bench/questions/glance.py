@@ -12,7 +12,7 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.offered import keeps_up, shared_rate, tail_ms
+from bench.analysis.schedules import keeps_up, shared_rate, tail_ms
 from bench.analysis.stats import Spread
 from bench.plan.participants import MAPPED
 from bench.questions.question import Answer

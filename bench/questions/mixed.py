@@ -1,7 +1,7 @@
 """What does work on one page in ten do to the other nine?
 
-For a loop theory predicts it (:mod:`bench.analysis.loops`), along the schedule of each trial. So
-the measurement can be checked against something that was not measured.
+For a loop theory predicts it, along the schedule of each trial (:mod:`bench.analysis.schedules`).
+So the measurement can be checked against something that was not measured.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.loops import predicted_ms
+from bench.analysis.schedules import predicted_ms
 from bench.plan.participants import MIXED as ORDER
 from bench.questions.columns import Read
 from bench.questions.question import Answer, bars, of_models

@@ -14,7 +14,7 @@ import numpy as np
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.offered import ByRate, capacity, keeps_up, shared_rate, tail_ms
+from bench.analysis.schedules import ByRate, capacity, keeps_up, shared_rate, tail_ms
 from bench.analysis.stats import Blocks
 from bench.analysis.wording import says
 from bench.questions.question import Answer, Headline, few, of_models

@@ -23,7 +23,7 @@ from bench.plan.labels import Label
 from bench.show import cells
 from bench.show.figures import Bars, Figure, Panel
 from bench.show.measured import TIMES, Measured
-from bench.show.rules import names_in
+from bench.show.pictures import names_in
 from bench.show.table import Table
 from bench.show.words import BY_LOAD, difference, of_blocks, sentence, strongest
 from bench.store import Records

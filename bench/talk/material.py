@@ -23,8 +23,8 @@ from bench.launch import RESULTS
 from bench.questions import analysis_in
 from bench.report import charts, cite, findings
 from bench.schema import Environment
-from bench.show.alt import alt
 from bench.show.figures import Figure
+from bench.show.pictures import alt
 from bench.study.record import Run
 from bench.text import listing, plural, size_words
 

@@ -27,8 +27,8 @@ from bench.launch import ROOT
 from bench.palette import PALETTES
 from bench.report import markup
 from bench.report.charts import Sheet, wordless
-from bench.show.alt import alt
 from bench.show.figures import Figure
+from bench.show.pictures import alt
 from bench.talk.material import Material
 from bench.text import capital, markdown_text
 

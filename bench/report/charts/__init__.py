@@ -18,9 +18,8 @@ from bench.questions.question import RANGES
 from bench.report.charts import kinds
 from bench.report.charts.look import Format, Look, Shape, style
 from bench.report.charts.slide import Slide
-from bench.show.alt import alt, labels_of
 from bench.show.figures import Bars, Figure, FigureData
-from bench.show.rules import alone, contradiction, ranged, says_something, ticked
+from bench.show.pictures import alone, alt, contradiction, labels_of, ranged, says_something, ticked
 from bench.show.words import BY_SERVER, footer
 
 ALONE: Final = "Pale, or hollow with a thin edge: a single trial."

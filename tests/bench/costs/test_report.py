@@ -11,8 +11,8 @@ from rich.console import Console
 
 from bench.costs import accounts, report
 from bench.costs.accounts import Counted
-from bench.show.alt import alt
 from bench.show.figures import Figure
+from bench.show.pictures import alt
 from bench.study.record import Run, SampleRecord
 from tests.bench.costs.samples import counted, run, sample
 from tests.bench.synthetic import environment

@@ -12,8 +12,8 @@ from rich.console import Console
 from bench.fleet import records, report
 from bench.fleet.records import STUDY, WHOLE, FleetTrial, HostRecord, Moment
 from bench.launch import RESULTS, ROOT
-from bench.show.alt import alt
 from bench.show.figures import Figure
+from bench.show.pictures import alt
 from bench.study.record import Run
 from bench.text import KIB
 from tests.bench.study import made

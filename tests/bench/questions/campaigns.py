@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from bench import arrivals
-from bench.analysis.loops import SlotSchedule, responses
+from bench.analysis.schedules import SlotSchedule, responses
 from bench.arrivals import WORK_EVERY
 from bench.conditions.ways import ENCRYPTED, HANDSHAKE, NEW, PLAIN, TICKETS
 from bench.histograms import encode_latency
@@ -32,8 +32,7 @@ from bench.questions import (
     timeouts,
     tls_pages,
 )
-from bench.questions.columns import Columns, Read
-from bench.questions.served import BARE, ServedColumns
+from bench.questions.columns import BARE, Columns, Read, ServedColumns
 from bench.schema import (
     AnyRecord,
     CampaignRecord,
@@ -132,7 +131,7 @@ def trials(
             if not isinstance(read, Read):
                 continue
             for place, name in enumerate(backends):
-                trial = make.closed(block, place, name, read.at or f"{workload}-100")
+                trial = make.closed((block, place, name), read.at or f"{workload}-100")
                 params = {**trial.params, "urls": 500, "mode": read.mode}
                 trial = trial.model_copy(update={"params": params, "limiter": "server"})
                 found.append(in_turns(trial, (1 + 0.1 * block) * us(name, key)))

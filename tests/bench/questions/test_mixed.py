@@ -8,7 +8,7 @@ from statistics import median
 import pytest
 
 from bench import arrivals
-from bench.analysis.loops import SlotSchedule, predicted_ms, responses
+from bench.analysis.schedules import SlotSchedule, predicted_ms, responses
 from bench.arrivals import WORK_EVERY
 from bench.questions import mixed
 from bench.questions.mixed import MEAN, THEORY, key

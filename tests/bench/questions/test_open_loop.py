@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bench.analysis import stats
-from bench.analysis.offered import shared_rate
+from bench.analysis.schedules import shared_rate
 from bench.analysis.wording import says
 from bench.questions import open_loop
 from bench.show.figures import Lines

@@ -33,10 +33,9 @@ from bench.questions.question import (
 from bench.report import findings, summary
 from bench.report.charts import story
 from bench.report.tables import section
-from bench.show.alt import alt
 from bench.show.figures import Bars, Figure
 from bench.show.measured import US, Measure, Measured
-from bench.show.rules import contradiction
+from bench.show.pictures import alt, contradiction
 from tests.bench import synthetic
 from tests.bench.questions.campaigns import BACKENDS, CASES, MEASURED, kept
 from tests.bench.report.looks import draw_in_every_look

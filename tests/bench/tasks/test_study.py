@@ -12,7 +12,7 @@ from rich.console import Console
 from bench.__main__ import main
 from bench.analysis.stats import MIN_CONNECTION_COUNTS
 from bench.cli import DONE, FAILED, USAGE
-from bench.show.alt import alt
+from bench.show.pictures import alt
 from bench.study import runner
 from bench.tasks import study as tasks
 from bench.tasks.study import KINDS, STUDY, TOTAL, TaskKind, TasksHeld, fit, refused

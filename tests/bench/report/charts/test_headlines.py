@@ -8,7 +8,7 @@ import pytest
 
 from bench.analysis import stats
 from bench.analysis.stats import Comparison, Metric, Ratio
-from bench.show.alt import alt
+from bench.show.pictures import alt
 from bench.show.words import difference, leading, of_blocks, sentence, silence
 from crawlers.registry import MODELS
 from tests.bench import synthetic

@@ -15,9 +15,8 @@ from bench.questions import answers
 from bench.report.charts import designed, laid_out, placed
 from bench.report.charts.look import Look, style
 from bench.schema import AnyRecord
-from bench.show.alt import labels_of
 from bench.show.figures import Bars, Figure, Lines, Stack
-from bench.show.rules import contradiction, names_in
+from bench.show.pictures import contradiction, labels_of, names_in
 from bench.show.words import BY_SERVER, footer
 from tests.bench import committed
 from tests.bench.questions.campaigns import for_users
