@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from bench.analysis import stats
 from bench.analysis.stats import Comparison, Ratio, Spread
@@ -20,25 +21,29 @@ class SummaryRow:
 
     point: str
     label: str
-    trials: int  # valid ones
+    trials: Sequence[TrialRecord]  # valid ones
     unusable: int  # void, failed or refused
-    pages_per_s: Spread | None
     ratio: Ratio | None  # against the base; None for the base itself
-    cpu_user_ms: float | None  # client, per 1000 pages, median
-    cpu_system_ms: float | None
     ceiling_share: Spread | None  # of the server's ceiling, by requests/s
-    limiter: Limiter | None
     base: bool  # whether ratios are against it
 
     @property
-    def counted(self) -> str:
-        """``10 (+1 unusable)``."""
-        return str(self.trials) + (f" (+{self.unusable} unusable)" if self.unusable else "")
+    def pages_per_s(self) -> Spread | None:
+        return stats.spread(trial.pages_per_s for trial in self.trials)
+
+    @property
+    def limiter(self) -> Limiter | None:
+        return stats.limiter_of(self.trials)
 
     @property
     def twin(self) -> bool:
         """Whether this is the second label of the A/A pair."""
         return "#" in self.label
+
+    def cpu_ms(self, place: int) -> float | None:
+        """User (0) or system time (1) of the client per 1000 pages, median."""
+        read = map(stats.cpu_ms_per_1000, self.trials)
+        return stats.middle(parts[place] for parts in read if parts)
 
 
 def summary_rows(records: Records, comparisons: Iterable[Comparison]) -> list[SummaryRow]:
@@ -48,31 +53,15 @@ def summary_rows(records: Records, comparisons: Iterable[Comparison]) -> list[Su
     for trial in records.trials:
         if trial.workload in stats.CLOSED:
             groups[trial.point, trial.label].append(trial)
-    return [
-        _row(records, groups[point, label], ratios.get((point, label)))
-        for point in stats.points_of(records, status=None)
-        for label in stats.labels_of(records, twins=True)
-        if (point, label) in groups
-    ]
-
-
-def _row(records: Records, everything: Sequence[TrialRecord], ratio: Ratio | None) -> SummaryRow:
-    first = everything[0]
-    trials = [t for t in everything if t.status == "ok"]
-    cpu = [parts for t in trials if (parts := stats.cpu_ms_per_1000(t))]
-    return SummaryRow(
-        point=first.point,
-        label=first.label,
-        trials=len(trials),
-        unusable=len(everything) - len(trials),
-        pages_per_s=stats.spread(t.pages_per_s for t in trials),
-        ratio=ratio,
-        cpu_user_ms=stats.middle(user for user, _ in cpu),
-        cpu_system_ms=stats.middle(system for _, system in cpu),
-        ceiling_share=stats.share_of_ceiling(records, trials),
-        limiter=stats.limiter_of(trials),
-        base=first.label == records.campaign.base,
-    )
+    rows = []
+    places = product(stats.points_of(records, status=None), stats.labels_of(records, twins=True))
+    for point, label in places:
+        if every := groups.get((point, label)):
+            ok = [trial for trial in every if trial.status == "ok"]
+            share, ratio = stats.share_of_ceiling(records, ok), ratios.get((point, label))
+            base = label == records.campaign.base
+            rows.append(SummaryRow(point, label, ok, len(every) - len(ok), ratio, share, base))
+    return rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,30 +100,22 @@ class Places:
 def places(records: Records) -> Places | None:
     """The labels with several processors; None in campaigns where all had one."""
     trials = stats.trials_of(records, twins=False)
-    unpinned_trials = [trial for trial in trials if unpinned(trial)]
-    if not unpinned_trials:
-        return None
+    # Because its backend has several threads, and not because its point is about processors.
+    wide = [t for t in trials if len(processors(t, "client")) > 1 and "processors" not in t.params]
     # A base whose server sleeps, too, and every backend at few slots have several processors there:
     # a word about where a backend ran is for those that never have one where another has several.
-    points = {trial.point for trial in unpinned_trials}
+    points = {trial.point for trial in wide}
     alone = {t.label for t in trials if t.point in points and len(processors(t, "client")) == 1}
-    here = {trial.label for trial in unpinned_trials} - alone
+    here = {trial.label for trial in wide} - alone
     if not here:
         return None
-    sides = [
-        (processors(trial, "client"), processors(trial, "server")) for trial in unpinned_trials
-    ]
+    client, server = ([processors(trial, side) for trial in wide] for side in ("client", "server"))
     return Places(
         tuple(label for label in stats.labels_of(records) if label in here),
-        max(len(client) for client, _ in sides),
-        any(client & server for client, server in sides),
+        max(map(len, client)),
+        any(map(set.intersection, client, server)),
         records.campaign.base,
     )
-
-
-def unpinned(trial: TrialRecord) -> bool:
-    """Whether it ran on several processors because its backend has several threads."""
-    return len(processors(trial, "client")) > 1 and "processors" not in trial.params
 
 
 def servers_placed(trials: Sequence[TrialRecord]) -> tuple[str, str]:

@@ -106,16 +106,12 @@ PARTS: Final[dict[str, tuple[str, Callable[[TrialRecord, Work], float | None]]]]
 
 
 def by_work(trials: Sequence[TrialRecord], labels: Iterable[str]) -> Measured:
-    columns = {
-        key(part, work_ms): Read(
-            title,
-            f"response time beside {duration(work_ms)} of work, {part}",
-            MS,
-            _beside(work_ms, value),
-        )
-        for work_ms in sorted({trial.work.work_ms for trial in trials if trial.work})
-        for part, (title, value) in PARTS.items()
-    }
+    columns = {}
+    for work_ms in sorted({trial.work.work_ms for trial in trials if trial.work}):
+        beside = f"response time beside {duration(work_ms)} of work"
+        for part, (title, value) in PARTS.items():
+            read = Read(title, f"{beside}, {part}", MS, _beside(work_ms, value))
+            columns[key(part, work_ms)] = read
     return Measured(columns, by_label(trials, labels, columns))
 
 
@@ -153,33 +149,27 @@ def answer(analysis: Analysis) -> Answer | None:
     means = {part: column for part, column in waits.measures.items() if part.startswith(MEAN)}
     amounts = sorted({trial.work.work_ms for trial in trials if trial.work})
     offered = listing([f"{count(rates[w])} requests/s at {w:g} ms" for w in sorted(rates)])
+    wide = "Processes had every processor, the others one. " * ("processes" in waits.values)
+    chart = bars(
+        waits.only(sorted(waits.values, key=_place)),
+        head if alike else None,
+        NAME,
+        "Response time beside pages that need work",
+        f"Open loop in which one page in {every} needs work; response times of the others",
+        {
+            f"response time beside {w:g} ms of work": (key(HALF, w), key(TAIL, w))
+            for w in sorted(rates)
+        },
+        ("median", "90th percentile (in colour)"),
+        notes=[f"{wide}{offered}."],
+    )
     return Answer(
         Measured(means, waits.values),
         head,
         (check if predicted else "") + PROSE,
         tables=[table(by_work(trials, analysis.labels), amounts)],
         warnings=_other_work(trials),
-        figures=[
-            bars(
-                waits.only(sorted(waits.values, key=_place)),
-                head if alike else None,
-                NAME,
-                "Response time beside pages that need work",
-                f"Open loop in which one page in {every} needs work; response times of the others",
-                {
-                    f"response time beside {w:g} ms of work": (key(HALF, w), key(TAIL, w))
-                    for w in sorted(rates)
-                },
-                ("median", "90th percentile (in colour)"),
-                notes=[
-                    "Processes had every processor, the others one. "
-                    * ("processes" in waits.values)
-                    + f"{offered}."
-                ],
-            )
-        ]
-        if waits.values
-        else (),
+        figures=[chart] if waits.values else (),
     )
 
 

@@ -81,11 +81,10 @@ class ProcessorsRow:
 
 def rows(analysis: Analysis) -> list[ProcessorsRow]:
     points = stats.points_of(analysis.records, NAME)
-    pairs = [
+    pairs = [  # with ``callbacks`` on the label's interpreter
         (point, base, label)
         for point in points
         for label in analysis.labels
-        # ``callbacks`` on the label's interpreter
         if (base := replace(Label.parse(label), name=BASE, condition="").backend) != label
     ]
     compared = {(c.point, c.label): c for c in stats.compare_pairs(analysis.records, pairs, RATE)}
@@ -125,24 +124,15 @@ def answer(analysis: Analysis) -> Answer | None:
     places = analysis.once(rows)
     if not places:
         return None
-    machine, spread = (
-        analysis.campaign.environment.cpu_count,
-        [row for row in places if row.spreads],
-    )
+    machine = analysis.campaign.environment.cpu_count
+    spread = [row for row in places if row.spreads]
     head = headline(machine, spread)
+    caption = "On all processors, against the models on one"
     return Answer(
         measured(places),
         head,
         f"{FEW} {COMMAND}" if machine == 2 else COMMAND,
-        tables=[
-            tabled(
-                "On all processors, against the models on one",
-                COLUMNS,
-                places,
-                about=ABOUT,
-                grouped=True,
-            )
-        ],
+        tables=[tabled(caption, COLUMNS, places, about=ABOUT, grouped=True)],
         figures=[figure(machine, spread, head)] if any(row.ratio for row in spread) else [],
     )
 
@@ -153,27 +143,21 @@ def headline(machine: int, spread: Sequence[ProcessorsRow]) -> Headline:
     gained = [(c, on) for c, on in here if c.ratio.shown and (c.ratio.value or 0.0) > 1]
     if not gained:
         blocks = min((row.ratio.blocks for row in spread if row.ratio), default=1)
-        where = f"On {plural(machine, 'processor')}"
-        text = f"{where}, no backend clearly crawls more pages per second than `{BASE}` on one"
-        return Headline(text, plural(blocks, "block"))
+        text = f"no backend clearly crawls more pages per second than `{BASE}` on one"
+        return Headline(f"On {plural(machine, 'processor')}, {text}", plural(blocks, "block"))
     best, on = max(gained, key=lambda pair: pair[0].ratio.value or 0.0)
     much = against(best.ratio.value or 0.0, "fewer", "pages per second", f"`{best.base}` on one")
     text = f"On {on}, `{best.label}` {conjugated(best.label, 'crawl')} {much}"
     return Headline(text, f"{interval(best)}, {plural(best.ratio.blocks, 'block')}", [best])
 
 
+RATES, RATIO = "pages/s, median [min–max]", f"ratio [{stats.AT_LEVEL}]"
 COLUMNS: Final[CellMakers[ProcessorsRow]] = (
     (name("backend"), lambda row: row.label),
     (name("server"), lambda row: f"server {row.how}"),
     (Column("client’s processors"), lambda row: str(len(row.client) or MISSING)),
-    (
-        Column("pages/s, median [min–max]"),
-        lambda row: cells.spread(stats.spread(row.rates.values())),
-    ),
-    (
-        Column(f"ratio [{stats.AT_LEVEL}]"),
-        lambda row: cells.ratio(row.ratio, base=row.compared is None),
-    ),
+    (Column(RATES), lambda row: cells.spread(stats.spread(row.rates.values()))),
+    (Column(RATIO), lambda row: cells.ratio(row.ratio, base=row.compared is None)),
     (words("verdict"), lambda row: row.ratio.verdict if row.ratio else ""),
     (Column("CPU µs per page"), lambda row: cells.figure(stats.middle(row.cpu.values()))),
     (Column("trials"), lambda row: str(len(row.rates))),

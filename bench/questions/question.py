@@ -235,10 +235,9 @@ def of_models(
     every = numbers(measured, key)
     quotes = [f"{key}/{pair.label}", f"{key}/{pair.base}"]
     blocks = plural(pair.ratio.blocks, "block")
-    only = few(pair.ratio.blocks)
-    text = say(pair.medians) + only
-    if only:
-        return Headline(text, "no interval", (), every, quotes, say)
+    text = say(pair.medians)
+    if only := few(pair.ratio.blocks):
+        return Headline(f"{text}{only}", "no interval", (), every, quotes, say)
     if pair.ratio.shown:
         ranges = [f"{words(min(side))} to {words(max(side))}" for side in pair.paired]
         floor = "beyond the noise floor" if ABOVE in pair.ratio.reason else "without an A/A pair"

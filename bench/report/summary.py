@@ -95,15 +95,17 @@ def _listed(values: Mapping[str, object]) -> str:
     return ", ".join(f"{name} {value}" for name, value in sorted(values.items()))
 
 
-# --- the closed loop: pages per second and what they cost ---
-
-
 def _verdict(row: SummaryRow) -> str | Cell:
     if row.twin:
         return Cell("A/A twin", "muted")
     if not row.trials:
         return Cell("no valid trial", "bad")
     return cells.verdict(row.ratio, row.limiter)
+
+
+def _counted(row: SummaryRow) -> str:
+    """``10 (+1 unusable)``."""
+    return f"{len(row.trials)}" + (f" (+{row.unusable} unusable)" if row.unusable else "")
 
 
 COLUMNS: Final[CellMakers[SummaryRow]] = (
@@ -113,11 +115,11 @@ COLUMNS: Final[CellMakers[SummaryRow]] = (
     (Column(f"ratio [{stats.AT_LEVEL}]"), lambda row: cells.ratio(row.ratio, base=row.base)),
     (words("verdict"), _verdict),
     (words("why", drop=9), lambda row: "" if row.twin else cells.why(row.ratio)),
-    (Column("CPU user ms / 1000 pages", drop=3), lambda row: cells.figure(row.cpu_user_ms)),
-    (Column("CPU system ms / 1000 pages", drop=3), lambda row: cells.figure(row.cpu_system_ms)),
+    (Column("CPU user ms / 1000 pages", drop=3), lambda row: cells.figure(row.cpu_ms(0))),
+    (Column("CPU system ms / 1000 pages", drop=3), lambda row: cells.figure(row.cpu_ms(1))),
     (Column("of ceiling", drop=5), lambda row: cells.share(row.ceiling_share)),
     (name("limiter", drop=2), lambda row: cells.limiter(row.limiter)),
-    (Column("trials", drop=8), lambda row: row.counted),
+    (Column("trials", drop=8), _counted),
 )
 
 
