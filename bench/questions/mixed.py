@@ -151,7 +151,7 @@ def answer(analysis: Analysis) -> Answer | None:
     offered = listing([f"{count(rates[w])} requests/s at {w:g} ms" for w in sorted(rates)])
     wide = "Processes had every processor, the others one. " * ("processes" in waits.values)
     chart = bars(
-        waits.only(sorted(waits.values, key=_place)),
+        waits.only([*filter(waits.values.__contains__, dict.fromkeys([*ORDER, *waits.values]))]),
         head if alike else None,
         NAME,
         "Response time beside pages that need work",
@@ -189,8 +189,3 @@ def table(measured: Measured, amounts: Iterable[float]) -> Table:
         about=ABOUT,
         grouped=True,
     )
-
-
-def _place(label: str) -> int:
-    """Loops first, then what hands their work over, then threads; others last."""
-    return ORDER.index(label) if label in ORDER else len(ORDER)
