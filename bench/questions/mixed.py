@@ -149,9 +149,11 @@ def answer(analysis: Analysis) -> Answer | None:
     means = {part: column for part, column in waits.measures.items() if part.startswith(MEAN)}
     amounts = sorted({trial.work.work_ms for trial in trials if trial.work})
     offered = listing([f"{count(rates[w])} requests/s at {w:g} ms" for w in sorted(rates)])
+    # Loops first, then what hands their work over, then threads; others last.
+    ordered = [x for x in dict.fromkeys([*ORDER, *waits.values]) if x in waits.values]
     wide = "Processes had every processor, the others one. " * ("processes" in waits.values)
     chart = bars(
-        waits.only([*filter(waits.values.__contains__, dict.fromkeys([*ORDER, *waits.values]))]),
+        waits.only(ordered),
         head if alike else None,
         NAME,
         "Response time beside pages that need work",
