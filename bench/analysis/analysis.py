@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterable
 from functools import cached_property, partial
 from typing import TypeVar, cast
 
-from bench.analysis import stats, summary
+from bench.analysis import places, stats
 from bench.analysis.stats import Comparison, Metric, Pair
 from bench.analysis.stats.comparisons import Family
-from bench.analysis.summary import SummaryRow
 from bench.plan.workloads import REFERENCE_SLOTS
 from bench.schema import TrialRecord
 from bench.store import Records
@@ -158,14 +157,9 @@ class Analysis:
 
     # --- figures ------------------------------------------------------------------------
 
-    @cached_property
-    def rows(self) -> list[SummaryRow]:
-        """One row per point and label of closed loops, the twin included."""
-        return summary.summary_rows(self.records, self.compare(stats.PAGES_PER_S))
-
     memory = from_records(stats.fit_memory)  # label -> its fit
     memory_over_tls = from_records(partial(stats.fit_memory, over_tls=True))
-    places = from_records(summary.places)
+    places = from_records(places.places)
 
     # --- can it be trusted? -------------------------------------------------------------
 

@@ -103,7 +103,6 @@ def answer(analysis: Analysis) -> Answer | None:
         if (shown := [(title, found) for title, found in columns.items() if label in found])
     }
     return Answer(
-        None,
         tables=[
             Table(
                 "Against asyncio",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
-from bench.analysis import stats, summary
+from bench.analysis import places, stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_REQUEST, Blocks, Metric, Pair, per_exchange
 from bench.questions.question import RANGES, Answer, Headline, bars, every_two, of_models
@@ -155,7 +155,6 @@ class Columns:
             hollow=self.hollow(analysis),
         )
         return Answer(
-            measured,
             head,
             self.prose.format_map(facts),
             tables=[self.table(analysis, measured)],
@@ -189,7 +188,7 @@ class ServedColumns(Columns):
 
     def facts(self, analysis: Analysis, _: Measured) -> Mapping[str, str]:
         trials = stats.served(analysis.records, self.workloads[0])
-        return dict(zip(("serving", "where"), summary.servers_placed(trials), strict=True))
+        return dict(zip(("serving", "where"), places.servers_placed(trials), strict=True))
 
     def drawn(self, analysis: Analysis, measured: Measured) -> Measured:
         return measured.only(label for label in measured.values if label in analysis.labels)

@@ -122,7 +122,7 @@ def answer(analysis: Analysis) -> Answer | None:
         text.append(f"Not shown {where}, with up to {most} slots.")
     head = _headline(found, usual)
     prose = " ".join([*text, *_ten_thousand(analysis), PROSE])
-    return Answer(None, head, prose, figures=[_figure(found, head)])
+    return Answer(head, prose, figures=[_figure(found, head)])
 
 
 def _headline(crossings: Sequence[Crossing], usual: Sequence[Crossing]) -> Headline:

@@ -106,7 +106,7 @@ def answer(analysis: Analysis) -> Answer | None:
     moved = [row for row, change in changes.items() if change.shown]
     base = analysis.base
     head, table = _headline(moved, changes, base), _table(ratios, changes, base)
-    return Answer(ratios, head, PROSE, [table])
+    return Answer(head, PROSE, [table])
 
 
 def _change(analysis: Analysis, measured: Measured, row: str) -> Ratio:

@@ -142,4 +142,4 @@ def answer(analysis: Analysis) -> Answer | None:
             "slope.",
         ),
     )
-    return Answer(None, tables=[table], figures=[figure] * (len(rows) > 1 and len(seen) > 1))
+    return Answer(tables=[table], figures=[figure] * (len(rows) > 1 and len(seen) > 1))

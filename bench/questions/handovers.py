@@ -20,8 +20,8 @@ import numpy as np
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
+from bench.analysis.places import processors
 from bench.analysis.stats import Number, Spread
-from bench.analysis.summary import processors
 from bench.plan.participants import BASE, FREE, PINNED
 from bench.plan.workloads import REFERENCE_SLOTS
 from bench.questions.columns import Read
@@ -156,7 +156,6 @@ def answer(analysis: Analysis) -> Answer | None:
     head = headline(first, every)
     law_words = f"{capital(first.line.words)}. " if first.line else ""
     return Answer(
-        first.found,
         head,
         f"{law_words}{PROSE}",
         tables=[*map(table, every)],

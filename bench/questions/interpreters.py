@@ -134,7 +134,6 @@ def answer(analysis: Analysis) -> Answer | None:
     head = headline(previous)
     differing = wording.differing_builds(analysis.campaign.interpreters)
     return Answer(
-        values,
         head,
         "Each backend is compared with itself on an earlier interpreter of the same kind of "
         "build. To measure it: `python -m bench study interpreters`.",

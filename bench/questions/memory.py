@@ -105,27 +105,6 @@ class OverTls:
         return times(both[0] / both[1]) if both[0] and both[1] else MISSING
 
 
-@dataclass(frozen=True)
-class MemoryByBackend:
-    """A connection of each backend, in bytes."""
-
-    plain: Mapping[str, MemoryFit]
-    over_tls: Mapping[str, OverTls]
-    openssl: float | None  # user memory for a connection of the control, at its largest number
-
-
-def measured(analysis: Analysis) -> MemoryByBackend:
-    controls = [
-        trial
-        for trial in analysis.records.controls
-        if trial.label == CONTROL and trial.status == "ok" and stats.holds(trial)
-    ]
-    plain, tls = (stats.held_trials(analysis.records, over_tls=tls) for tls in (False, True))
-    rows = (_over_tls(tls[label], plain.get(label, ()), controls) for label in tls)
-    openssl = stats.fit_label(CONTROL, controls).at_highest[USER] if controls else None
-    return MemoryByBackend(analysis.memory, {row.fit.label: row for row in rows if row}, openssl)
-
-
 def _over_tls(
     tls: Sequence[TrialRecord], plain: Sequence[TrialRecord], controls: Sequence[TrialRecord]
 ) -> OverTls | None:
@@ -147,10 +126,13 @@ def _fit(trials: Sequence[TrialRecord], at: int | None = None) -> MemoryFit | No
 
 
 def answer(analysis: Analysis) -> Answer | None:
-    backends = measured(analysis)
-    if not backends.plain and not backends.over_tls:
+    on, over = (stats.held_trials(analysis.records, over_tls=tls) for tls in (False, True))
+    controls = [t for t in analysis.records.controls if t.label == CONTROL and t.status == "ok"]
+    controls = [*filter(stats.holds, controls)]
+    each = (_over_tls(over[label], on.get(label, ()), controls) for label in over)
+    plain, tls = [*analysis.memory.values()], [row for row in each if row]
+    if not plain and not tls:
         return None
-    plain, tls = [*backends.plain.values()], [*backends.over_tls.values()]
     head = _headline("plain", plain, "An idle connection uses")
     over_tls = _headline("tls", [row.fit for row in tls], "Over TLS an idle connection uses")
     wanted = {*analysis.main} - {*MAPPED}
@@ -167,12 +149,12 @@ def answer(analysis: Analysis) -> Answer | None:
     models = [fit for fit in plain if fit.label in MODELS and fit.user is not None]
     what = "user space and kernel together" if stats.read_in_all(models) else alone
     own = ""
-    if backends.openssl is not None:
-        own = f"{significant(backends.openssl / KIB, 2)} KiB (control `{CONTROL}`)"
+    # At the largest number of connections.
+    if controls and (openssl := stats.fit_label(CONTROL, controls).at_highest[USER]) is not None:
+        own = f"{significant(openssl / KIB, 2)} KiB (control `{CONTROL}`)"
         own = f"OpenSSL’s own part is {own}. "
     measure = "To measure it: `python -m bench run --only"
     return Answer(
-        backends,
         head,
         f"The client’s side, {what}. {measure} c10k`.",
         tables=[

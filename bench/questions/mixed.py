@@ -146,7 +146,6 @@ def answer(analysis: Analysis) -> Answer | None:
         for label in waits.with_(theory, waits.values)
     ]
     check = f"On the same schedules, theory gives a mean of {listing(predicted)}. "
-    means = {part: column for part, column in waits.measures.items() if part.startswith(MEAN)}
     amounts = sorted({trial.work.work_ms for trial in trials if trial.work})
     offered = listing([f"{count(rates[w])} requests/s at {w:g} ms" for w in sorted(rates)])
     # Loops first, then what hands their work over, then threads; others last.
@@ -166,7 +165,6 @@ def answer(analysis: Analysis) -> Answer | None:
         notes=[f"{wide}{offered}."],
     )
     return Answer(
-        Measured(means, waits.values),
         head,
         (check if predicted else "") + PROSE,
         tables=[table(by_work(trials, analysis.labels), amounts)],

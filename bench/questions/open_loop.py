@@ -98,7 +98,6 @@ def answer(analysis: Analysis) -> Answer | None:
     late = behind(data, models, rate) if rate else None
     figures = spectrum(analysis, data, times), over_capacity(analysis, data, times)
     return Answer(
-        times,
         tail or late,
         PROSE.format(further=f" {late.text} ({late.behind})." if late and tail else ""),
         tables=[table(data, times)],

@@ -24,8 +24,8 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
+from bench.analysis.places import processors
 from bench.analysis.stats import CPU_PER_1000, CPU_PER_REQUEST, PAGES_PER_S, Blocks, Comparison
-from bench.analysis.summary import processors
 from bench.analysis.wording import FOR_ONE, bases, prose
 from bench.plan.labels import Label
 from bench.plan.participants import BASE, FREE, MAPPED, OTHER_LIBRARIES
@@ -235,7 +235,6 @@ def answer(analysis: Analysis) -> Answer | None:
     if not findings and not figures:
         return None
     return Answer(
-        parts,
         head,
         f"{verdicts} {COMMAND}".strip(),
         tables=[table(analysis, parts)] if parts.values else [],

@@ -14,8 +14,8 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
+from bench.analysis.places import processors as processors_of
 from bench.analysis.stats import Blocks, Comparison, Ratio
-from bench.analysis.summary import processors as processors_of
 from bench.analysis.wording import against, conjugated, interval
 from bench.plan.labels import Label
 from bench.plan.participants import BASE, SPREADING
@@ -23,8 +23,7 @@ from bench.questions.question import Answer, Headline
 from bench.schema import TrialRecord
 from bench.show import cells
 from bench.show.figures import Bars, Figure, Panel
-from bench.show.measured import RATE as PAGES
-from bench.show.measured import TIMES, Measure, Measured
+from bench.show.measured import TIMES
 from bench.show.table import MISSING, CellMakers, Column, name, tabled, words
 from bench.show.words import BY_SERVER, of_blocks
 from bench.text import plural
@@ -109,17 +108,6 @@ def rows(analysis: Analysis) -> list[ProcessorsRow]:
     ]
 
 
-def measured(places: Sequence[ProcessorsRow]) -> Measured:
-    measures: dict[str, Measure] = {}
-    values: dict[str, dict[str, Blocks]] = defaultdict(dict)
-    for row in places:
-        where = f"server {row.how}" + (f", on {row.on}" if row.client else "")
-        key = f"{row.point}-{len(row.client)}"
-        measures[key] = Measure(where, f"a crawl, {where}", PAGES)
-        values[row.label][key] = row.rates
-    return Measured(measures, values)
-
-
 def answer(analysis: Analysis) -> Answer | None:
     places = analysis.once(rows)
     if not places:
@@ -129,7 +117,6 @@ def answer(analysis: Analysis) -> Answer | None:
     head = headline(machine, spread)
     caption = "On all processors, against the models on one"
     return Answer(
-        measured(places),
         head,
         f"{FEW} {COMMAND}" if machine == 2 else COMMAND,
         tables=[tabled(caption, COLUMNS, places, about=ABOUT, grouped=True)],

@@ -71,7 +71,6 @@ class Headline:
 class Answer:
     """What the records of a campaign say to a question. What is empty is not shown."""
 
-    measured: object  # a Measured, a class of the question where that does not fit, or None
     headline: Headline | None = None
     prose: str = ""  # Markdown: how it was measured, the cause, the command
     tables: Sequence[Table] = ()

@@ -33,7 +33,6 @@ STEAL_SHARE: Final = 0.01
 
 def answer(analysis: Analysis) -> Answer:
     return Answer(
-        None,
         headline(analysis),
         "A twin is the same backend under a second label, in the same blocks, so every difference "
         "between the two is a false alarm.",

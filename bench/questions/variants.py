@@ -121,7 +121,6 @@ def answer(analysis: Analysis) -> Answer | None:
         return None
     figures = [_figure(analysis, spectrum, key, *group) for key, group in GROUPS.items()]
     return Answer(
-        spectrum.measured,
         prose=PROSE,
         tables=[_table(analysis, spectrum)],
         figures=[figure for figure in figures if figure],

@@ -17,7 +17,6 @@ from bench.plan.workloads import mean_delay_s
 from bench.questions.question import Answer, Headline, interval_of, stated, upright
 from bench.schema import TrialRecord
 from bench.show.figures import Axis, Figure, LinePoint, Lines, Plot, calculated
-from bench.show.measured import RATE, Measure, Measured
 from bench.show.words import blocks_words, difference, leading, point_words, silence
 from bench.text import count, plural
 
@@ -49,28 +48,11 @@ def answer(analysis: Analysis) -> Answer | None:
         return None
     behind = stats.trials_of(analysis.records, BEHIND, twins=False)
     return Answer(
-        _measured(sizes[BEHIND]),
         _headline(analysis, behind) if behind else None,
         PROSE.format(delay=_delay(behind[0])) if behind else "",
         figures=[_figure(analysis, workload, here) for workload, here in lines.items() if here],
         compared=analysis.compare(PAGES_PER_S),  # what the figures' headlines rest on
     )
-
-
-def _measured(sizes: BySize) -> Measured:
-    measures = {
-        f"slots-{n:g}": Measure(slots, f"a crawl behind a delay, {slots}", RATE)
-        for n in sorted({n for by_slots in sizes.values() for n in by_slots})
-        for slots in [plural(int(n), "slot")]
-    }
-    values = {
-        label: {
-            f"slots-{n:g}": {t.block: rate for t in trials if (rate := t.pages_per_s)}
-            for n, trials in by_slots.items()
-        }
-        for label, by_slots in sizes.items()
-    }
-    return Measured(measures, values)
 
 
 def _headline(analysis: Analysis, behind: Sequence[TrialRecord]) -> Headline:

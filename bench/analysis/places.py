@@ -1,67 +1,15 @@
-"""The campaign in rows, one per backend and point; and where the backends ran."""
+"""Where the backends of a campaign ran."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 
 from bench.analysis import stats
-from bench.analysis.stats import Comparison, Ratio, Spread
 from bench.plan.participants import FREE
-from bench.schema import Limiter, TrialRecord
+from bench.schema import TrialRecord
 from bench.store import Records
 from bench.text import listing, plural
-
-
-@dataclass(frozen=True, slots=True)
-class SummaryRow:
-    """One label at one point of a closed loop, over the blocks."""
-
-    point: str
-    label: str
-    trials: Sequence[TrialRecord]  # valid ones
-    unusable: int  # void, failed or refused
-    ratio: Ratio | None  # against the base; None for the base itself
-    ceiling_share: Spread | None  # of the server's ceiling, by requests/s
-    base: bool  # whether ratios are against it
-
-    @property
-    def pages_per_s(self) -> Spread | None:
-        return stats.spread(trial.pages_per_s for trial in self.trials)
-
-    @property
-    def limiter(self) -> Limiter | None:
-        return stats.limiter_of(self.trials)
-
-    @property
-    def twin(self) -> bool:
-        """Whether this is the second label of the A/A pair."""
-        return "#" in self.label
-
-    def cpu_ms(self, place: int) -> float | None:
-        """User (0) or system time (1) of the client per 1000 pages, median."""
-        read = map(stats.cpu_ms_per_1000, self.trials)
-        return stats.middle(parts[place] for parts in read if parts)
-
-
-def summary_rows(records: Records, comparisons: Iterable[Comparison]) -> list[SummaryRow]:
-    """One row per point and label of closed loops, in the campaign's order, twin included."""
-    ratios = {(c.point, c.label): c.ratio for c in comparisons}
-    groups: dict[tuple[str, str], list[TrialRecord]] = defaultdict(list)
-    for trial in records.trials:
-        if trial.workload in stats.CLOSED:
-            groups[trial.point, trial.label].append(trial)
-    rows = []
-    places = product(stats.points_of(records, status=None), stats.labels_of(records, twins=True))
-    for point, label in places:
-        if every := groups.get((point, label)):
-            ok = [trial for trial in every if trial.status == "ok"]
-            share, ratio = stats.share_of_ceiling(records, ok), ratios.get((point, label))
-            base = label == records.campaign.base
-            rows.append(SummaryRow(point, label, ok, len(every) - len(ok), ratio, share, base))
-    return rows
 
 
 @dataclass(frozen=True, slots=True)
