@@ -53,7 +53,6 @@ FEW: Final = (
 class ProcessorsRow:
     """One label at one point: where it ran, and how many pages a second that gave."""
 
-    point: str
     how: str  # "apart" or "shared"
     label: str
     client: Collection[int]  # its processors
@@ -93,7 +92,6 @@ def rows(analysis: Analysis) -> list[ProcessorsRow]:
             groups[trial.point, trial.label].append(trial)
     return [
         ProcessorsRow(
-            point=point,
             how=str(trials[0].params["processors"]),
             label=label,
             client=processors_of(trials[0], "client"),
@@ -109,7 +107,7 @@ def rows(analysis: Analysis) -> list[ProcessorsRow]:
 
 
 def answer(analysis: Analysis) -> Answer | None:
-    places = analysis.once(rows)
+    places = rows(analysis)
     if not places:
         return None
     machine = analysis.campaign.environment.cpu_count
