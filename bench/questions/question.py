@@ -252,8 +252,8 @@ def of_models(
     least, most = min(c.medians[1] for c in pairs), max(c.medians[0] for c in pairs)
     ends = " to ".join(dict.fromkeys([words(least), words(most)]))
     # A model that was compared with none, as it had more processors, is in none of these numbers.
-    tested = {label for c in pairs for label in (c.label, c.base)}
-    left_out = [label for label in measured.with_(key, MODELS) if label not in tested]
+    judged = {label for c in pairs for label in (c.label, c.base)}
+    left_out = [label for label in measured.with_(key, MODELS) if label not in judged]
     whom = "some of the models" if left_out else "the models"
     if len(left_out) == 1:
         whom = f"all models but {prose(left_out[0])}"
