@@ -2,6 +2,11 @@
 
 Every record is on the disk before the next trial starts, so a crash loses nothing that was
 measured. It may leave an incomplete last line, which is cut off when more is appended.
+
+``turns.jsonl.gz`` has every turn of a campaign: an object for each block of each point, each a gzip
+member of its own, so that everything up to a torn last member can be read. The trials hold the
+sums, and all ratios come from those. This file says what explains their scatter, and lets you pair
+and weigh turns in other ways.
 """
 
 from __future__ import annotations
@@ -12,7 +17,7 @@ import gzip
 import json
 import os
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from io import FileIO
@@ -34,6 +39,7 @@ from bench.schema import (
     Record,
     ResumeRecord,
     TrialRecord,
+    TurnsRecord,
 )
 
 FILE_NAME = "trials.jsonl"
@@ -46,6 +52,10 @@ MOST_DIGITS = 20
 """Of a whole number in a record: room for 64 bits, and far from what a float cannot hold."""
 REFERENCE = RESULTS / "reference"
 FIRST = "run one with: python -m bench run"
+TURNS_NAME = "turns.jsonl.gz"
+FEWEST_ROUNDS = 5
+"""A block with fewer counted rounds than this says little; the A/A pairs say how little."""
+TURNS: TypeAdapter[TurnsRecord] = TypeAdapter(TurnsRecord)
 AnyLine = TypeVar("AnyLine")
 
 
@@ -59,16 +69,15 @@ class StoreError(BenchError):
 class Log:
     """An open file of records, with one writer at a time: trials, turns, and those of studies.
 
-    ``pack`` compresses what one call of :meth:`append` writes.
+    Where the name ends with ``.gz``, each call of :meth:`append` writes a gzip member, the same to
+    the byte whenever it is made.
     """
 
-    def __init__(
-        self, path: Path, *, create: bool, pack: Callable[[bytes], bytes] | None = None
-    ) -> None:
+    def __init__(self, path: Path, *, create: bool) -> None:
         self.path = path
-        self._pack = pack
+        self._packed = path.suffix == ".gz"
         self._whole = create
-        if path.suffix == ".gz" and pack is None:
+        if path.name == PACKED:
             raise StoreError(f"{path}: compressed, so it cannot grow; unpack it with gunzip first")
         flags = os.O_RDWR | os.O_APPEND | (os.O_CREAT | os.O_EXCL if create else 0)
         try:
@@ -94,7 +103,7 @@ class Log:
         lines = b"".join(record.model_dump_json().encode() + b"\n" for record in records)
         try:
             self._cut()
-            self._write(self._pack(lines) if self._pack else lines)
+            self._write(gzip.compress(lines, mtime=0) if self._packed else lines)
         except OSError as error:
             hint = (
                 "; free some space and continue with --resume"
@@ -123,7 +132,7 @@ class Log:
         if not self._whole and os.fstat(self._file.fileno()).st_size:  # a device has none
             self._file.seek(0)
             data = self._file.readall()
-            whole = members(data, self.path)[1] if self._pack else data.rfind(b"\n") + 1
+            whole = members(data, self.path)[1] if self._packed else data.rfind(b"\n") + 1
             if whole < len(data):
                 os.ftruncate(self._file.fileno(), whole)
         self._whole = True
@@ -334,3 +343,31 @@ def sort_out(records: Iterable[AnyRecord], file: Path, torn_bytes: int = 0) -> R
             case CampaignRecord():
                 raise StoreError(f"{file}: two campaigns in one file; keep each in its own folder")
     return result
+
+
+# --- turns.jsonl.gz ----------------------------------------------------------------------
+
+
+def append_turns(folder: Path, record: TurnsRecord) -> None:
+    """Add one block's turns and sync them. Raises :class:`StoreError`."""
+    file = folder / TURNS_NAME
+    with Log(file, create=not file.exists()) as log:
+        log.append(record)
+
+
+def load_turns(folder: Path) -> list[TurnsRecord]:
+    """All turns of a campaign; none when it has no such file. A torn end is left out.
+
+    Of a block that was struck between its turns and its trials, and so was run again,
+    the later turns count.
+
+    Raises :class:`StoreError` for a file that holds anything else.
+    """
+    file = folder / TURNS_NAME
+    try:
+        data = file.read_bytes() if file.exists() else b""
+    except OSError as error:
+        raise StoreError(f"{file}: {error.strerror}") from None
+    lines, _ = members(data, file)
+    records = [parse(line, f"{file}:{number}", TURNS) for number, line in enumerate(lines, 1)]
+    return list({(record.block, record.point): record for record in records}.values())

@@ -29,8 +29,9 @@ from bench.report.charts import story
 from bench.report.page import shown_first
 from bench.schema import Environment
 from bench.show.table import MISSING
-from bench.text import KIB, MIB, count, duration, listing, markdown_table, plural, significant
+from bench.text import KIB, MIB, count, duration, listing, plural, significant
 from crawlers.registry import MODELS
+from tools.markdown import table as markdown_table
 
 SHOWN: Final = (*MODELS, "uvloop", "trio", "gevent", "aiohttp")
 AS_SERVERS: Final = {"aiohttp": "aiohttp_web"}

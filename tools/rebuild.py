@@ -47,7 +47,7 @@ from bench.show.words import machine_words
 from bench.study.report import Report
 from bench.tasks import study as tasks
 from crawlers.chapter import CRAWLS
-from tools import libraries, quotes, records, sidebyside
+from tools import libraries, markdown, quotes, records, sidebyside
 
 COMMANDS: Final = (
     "study claims --out docs/notebook/claims.md",
@@ -161,7 +161,7 @@ def without_the_lock() -> str:
         "connections made the process smaller, because it gave memory back that it had taken "
         f"before. {held_without_the_lock()}"
     )
-    return "\n".join([*text.markdown_table(heads, rows, right=6), "", about])
+    return "\n".join([*markdown.table(heads, rows, right=6), "", about])
 
 
 def held_without_the_lock() -> str:
@@ -212,7 +212,7 @@ def steps() -> str:
     about = (
         f"Medians of {text.plural(len(samples), 'run')}, {run.head.stamp}; 212 pages, user memory."
     )
-    return "\n".join([*text.markdown_table(heads, rows, right=4), "", about])
+    return "\n".join([*markdown.table(heads, rows, right=4), "", about])
 
 
 def over(samples: Sequence[Mapping[str, float | None]], name: str, digits: int) -> str:
@@ -315,7 +315,7 @@ def documents() -> None:
         bench(command.split())
     for (doc, name), make in {**BLOCKS, **FROM_SOURCE}.items():
         file = (ROOT / "docs" / f"{doc}.md").resolve()
-        filled = text.with_block(filesystem.read_text(file), name, make().rstrip())
+        filled = markdown.with_block(filesystem.read_text(file), name, make().rstrip())
         filesystem.write_text(file, filled)
 
 

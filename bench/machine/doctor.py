@@ -13,7 +13,6 @@ import os
 import platform
 import resource
 import shutil
-import sys
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +26,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bench.errors import BenchError
-from bench.machine import build, cpu, environment, host, kernel, procfs, switches
+from bench.machine import build, cpu, environment, host, procfs, switches
 from bench.terminal import Terminal
 from bench.text import KIB
 
@@ -105,15 +104,17 @@ class Needs:
 
 
 def require_proc() -> None:
-    """Raise :class:`DoctorError` on a Linux without /proc, where almost nothing can be read."""
-    if sys.platform.startswith("linux") and not Path("/proc/self").exists():
-        raise DoctorError("no /proc here, so nothing can be measured: mount -t proc proc /proc")
+    """Raise :class:`DoctorError` without Linux's /proc, where nothing can be read."""
+    if not Path("/proc/self").exists():
+        raise DoctorError(
+            "no /proc here, so nothing can be measured: use Linux, with mount -t proc proc /proc"
+        )
 
 
 def examine(needs: Needs) -> list[CheckResult]:
     """Run every check. Takes about half a second.
 
-    Raises :class:`DoctorError` on a Linux without /proc.
+    Raises :class:`DoctorError` without /proc.
     """
     require_proc()
     return [result for check in CHECKS for result in check(needs)]
@@ -288,8 +289,8 @@ def check_ports(needs: Needs) -> Iterator[CheckResult]:
     other servers are therefore a nuisance, not a limit; there can be more of them
     than ports.
     """
-    if (ports := kernel.ephemeral_ports()) is not None:
-        needed, waiting = needs.of_share(needs.connections), kernel.tcp_sockets().get("tw", 0)
+    if (ports := host.ephemeral_ports()) is not None:
+        needed, waiting = needs.of_share(needs.connections), host.tcp_sockets().get("tw", 0)
         yield from judged("ports", needed > ports, ports=ports, waiting=waiting, needed=needed)
 
 
@@ -350,12 +351,7 @@ DISK_REFUSAL = 50 << 20
 
 def check_platform(needs: Needs) -> Iterator[CheckResult]:
     """How much of memory can be attributed depends on what can be read from /proc."""
-    without = procfs.read("proc/self/status") is None
-    yield from judged(
-        "proc" if without else "proc-slabinfo",
-        without or procfs.read("proc/slabinfo") is None,
-        platform=sys.platform,
-    )
+    yield from judged("proc", procfs.read("proc/slabinfo") is None)
     signs = environment.virtual()
     yield from judged("virtual", signs is not None, signs=signs)
 

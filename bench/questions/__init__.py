@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, cast
 from weakref import WeakKeyDictionary
 
-from bench import store, turnlog
+from bench import store
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Metric, Pair
 from bench.questions.question import Across, Answer, Compares, Question
@@ -45,7 +45,7 @@ def analysis_in(file: Path) -> Analysis:
 
     Raises :class:`bench.store.StoreError`.
     """
-    return analysis_of(store.load(file), turnlog.load(store.trials_file(file).parent))
+    return analysis_of(store.load(file), store.load_turns(store.trials_file(file).parent))
 
 
 _answered: WeakKeyDictionary[Analysis, list[tuple[Question, Answer]]] = WeakKeyDictionary()

@@ -11,12 +11,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from bench import turnlog
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import AT_LEVEL, CPU_PER_1000, EqualWork, NoiseFloor, floor_words
 from bench.questions.question import Answer, Headline
 from bench.run.judge import unusable
+from bench.store import FEWEST_ROUNDS
 from bench.text import listing, plural
 
 NAME: Final = "trust"
@@ -108,10 +108,10 @@ def _short(analysis: Analysis) -> Iterator[str]:
             before = rounds[trial.point].get(trial.block, 0)
             rounds[trial.point][trial.block] = max(before, trial.turns.counted // 2)
     for point, counts in rounds.items():
-        few = [n for n in counts.values() if n < turnlog.FEWEST_ROUNDS]
+        few = [n for n in counts.values() if n < FEWEST_ROUNDS]
         if few:
             yield (
-                f"{point}: fewer than {turnlog.FEWEST_ROUNDS} rounds of turns counted in "
+                f"{point}: fewer than {FEWEST_ROUNDS} rounds of turns counted in "
                 f"{len(few)} of {plural(len(counts), 'block')} (the fewest {min(few)}), so that "
                 "noise hardly averages out there."
             )

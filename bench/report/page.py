@@ -18,7 +18,7 @@ from typing import Final
 from markupsafe import Markup
 from rich.console import Console
 
-from bench import filesystem, store, turnlog
+from bench import filesystem, store
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.palette import PALETTES
@@ -178,7 +178,7 @@ def downloads(analysis: Analysis, folder: Path, sections: Sequence[Section]) -> 
     names = {
         store.FILE_NAME: "raw records",
         store.PACKED: "raw records, compressed",
-        turnlog.FILE_NAME: "every turn",
+        store.TURNS_NAME: "every turn",
         **{name: what for section in sections for name, what in section.records.items()},
         files.SUMMARY: "tables",
         files.CITATION: "BibTeX",
@@ -225,7 +225,7 @@ def write(
     verbose: bool = False,
 ) -> None:
     """As :func:`build`, and print one screen, or with ``verbose`` the tables before it."""
-    analysis = analysis_of(records, turnlog.load(file.parent))
+    analysis = analysis_of(records, store.load_turns(file.parent))
     build(analysis, folder, file, sections_of)
     if not console.is_terminal:
         console.width = max(files.PLAIN_WIDTH, console.width)

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from bench.controls import CONTROLS
 from bench.histograms import FloatArray
-from bench.machine import cpu, host, kernel
+from bench.machine import cpu, host
 from bench.plan.durations import once, sized, turn_s
 from bench.plan.plan import Turn
 from bench.plan.workloads import Point
@@ -34,7 +34,7 @@ from bench.run.turns import MOST_TASKS, Taker, TakerGroup, TurnTaken, level, tak
 from bench.schema import TrialRecord, Turns, TurnsRecord
 from bench.sides.process import threads
 from bench.sides.servers import Server
-from bench.turnlog import FEWEST_ROUNDS
+from bench.store import FEWEST_ROUNDS
 
 TURNS_DEADLINE_S: Final = 120.0
 """The longest that the turns of one block may take, whatever is still alive."""
@@ -72,7 +72,7 @@ def run(
                     trial.tell()
             for trial in trials:
                 warm(trial)
-            before = kernel.counters()
+            before = host.counters()
             if point.interleaved:
                 taken = take_turns(
                     [trial.taker for trial in trials],
@@ -89,7 +89,7 @@ def run(
             for trial in trials:
                 trial.end()
     # The machine keeps these for all processes together.
-    moved, after = kernel.delta(before, kernel.counters()), host.finish(noise)
+    moved, after = host.delta(before, host.counters()), host.finish(noise)
     record.drain()
     records = []
     for place, trial in enumerate(trials):

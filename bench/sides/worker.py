@@ -26,7 +26,7 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import sub
 from typing import Any, Literal, TextIO
 
-from bench import arrivals, controls
+from bench import controls
 from bench.machine import switches
 from bench.sides.protocol import (
     GO,
@@ -35,8 +35,10 @@ from bench.sides.protocol import (
     Result,
     Schedule,
     Worked,
+    chosen,
     obey,
     own_times,
+    poisson,
     send,
     shared_times,
 )
@@ -81,7 +83,7 @@ def due_times(schedule: Schedule, count: int) -> tuple[float, ...]:
         )
     if schedule.kind == "constant":
         return tuple(number / schedule.rate for number in range(count))
-    return arrivals.poisson(schedule.rate, schedule.seed, count)
+    return poisson(schedule.rate, schedule.seed, count)
 
 
 OWN_SERVER: dict[str, Any] = {"any_host": True, "polite": False}
@@ -93,7 +95,7 @@ def make_job(command: Command) -> Job:
     urls = tuple(f"{prefix}/p/{number}" for number in range(count)) if count else (f"{prefix}/",)
     needed = None
     if (wanted := command.work) is not None:
-        pages = arrivals.chosen(len(urls), wanted.every, wanted.seed)
+        pages = chosen(len(urls), wanted.every, wanted.seed)
         needed = Work(frozenset(urls[number] for number in pages), wanted.rounds)
     return Job(
         urls,
@@ -161,11 +163,7 @@ def without_start(
     """
     user_s -= float(mechanism.get("start_user_us", 0)) / 1e6
     system_s -= float(mechanism.get("start_system_us", 0)) / 1e6
-    if system_s < 0:
-        return user_s + system_s, 0.0
-    if user_s < 0:
-        return 0.0, user_s + system_s
-    return user_s, system_s
+    return max(0.0, user_s + min(0.0, system_s)), max(0.0, system_s + min(0.0, user_s))
 
 
 def make_recorder(command: Command) -> TimesRecorder:

@@ -17,7 +17,6 @@ import numpy as np
 import psutil
 import pytest
 
-from bench.arrivals import WORK_EVERY
 from bench.conditions.condition import ASLEEP
 from bench.conditions.held import HELD, Filling
 from bench.conditions.processors import ALL, EVERYWHERE, Spreading
@@ -45,6 +44,7 @@ from bench.run.trial import Bench, Crawling, Serving, Trial
 from bench.run.turns import TurnTaken
 from bench.schema import Shares, TrialRecord, TurnsRecord
 from bench.sides import working
+from bench.sides.protocol import WORK_EVERY
 from bench.sides.servers import Server, ServerError, Tls
 from bench.text import KIB
 from crawlers.catalogue import OURS
@@ -557,8 +557,8 @@ def test_a_server_that_never_gets_ready_ends_all_that_was_started(
 
 
 TWO = pytest.mark.skipif(
-    not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2,
-    reason="a client cannot share processors with the server on one, or without affinity",
+    len(os.sched_getaffinity(0)) < 2,
+    reason="a client cannot share processors with the server on one",
 )
 SPREAD = small.point(conditions=(Spreading(how="shared", who=ABLE),))
 NARROW = small.point(varied=(replace(ALL, sleeps=False),))
