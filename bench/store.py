@@ -4,9 +4,10 @@ Every record is on the disk before the next trial starts, so a crash loses nothi
 measured. It may leave an incomplete last line, which is cut off when more is appended.
 
 ``turns.jsonl.gz`` has every turn of a campaign: an object for each block of each point, each a gzip
-member of its own, so that everything up to a torn last member can be read. The trials hold the
-sums, and all ratios come from those. This file says what explains their scatter, and lets you pair
-and weigh turns in other ways.
+member of its own, so that everything up to a torn last member can be read. Nothing here reads it:
+the trials hold the sums, and all ratios come from those. It says what explains their scatter, and
+lets you pair and weigh turns in other ways. Of a block that was struck between its turns and its
+trials, and so was run again, the later turns count.
 """
 
 from __future__ import annotations
@@ -53,9 +54,6 @@ MOST_DIGITS = 20
 REFERENCE = RESULTS / "reference"
 FIRST = "run one with: python -m bench run"
 TURNS_NAME = "turns.jsonl.gz"
-FEWEST_ROUNDS = 5
-"""A block with fewer counted rounds than this says little; the A/A pairs say how little."""
-TURNS: TypeAdapter[TurnsRecord] = TypeAdapter(TurnsRecord)
 AnyLine = TypeVar("AnyLine")
 
 
@@ -132,7 +130,7 @@ class Log:
         if not self._whole and os.fstat(self._file.fileno()).st_size:  # a device has none
             self._file.seek(0)
             data = self._file.readall()
-            whole = members(data, self.path)[1] if self._packed else data.rfind(b"\n") + 1
+            whole = whole_members(data, self.path) if self._packed else data.rfind(b"\n") + 1
             if whole < len(data):
                 os.ftruncate(self._file.fileno(), whole)
         self._whole = True
@@ -174,23 +172,19 @@ def read_bytes(file: Path) -> bytes:
         raise StoreError(f"{file}: {error.strerror}") from None
 
 
-def members(data: bytes, file: Path) -> tuple[list[bytes], int]:
-    """What each whole gzip member of a file holds, and where the last of them ends.
-
-    Raises :class:`StoreError` for anything else.
-    """
-    contents, rest = [], data
+def whole_members(data: bytes, file: Path) -> int:
+    """Where the last whole gzip member of a file ends. Raises :class:`StoreError` if damaged."""
+    rest = data
     while rest:
         unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS)
         try:
-            line = unpacker.decompress(rest)
+            unpacker.decompress(rest)
         except zlib.error:
             raise StoreError(f"{file}: not a file of gzip members, or damaged") from None
         if not unpacker.eof:
             break
-        contents.append(line)
         rest = unpacker.unused_data
-    return contents, len(data) - len(rest)
+    return len(data) - len(rest)
 
 
 def parse(line: bytes, where: str, adapter: TypeAdapter[AnyLine]) -> AnyLine:
@@ -353,21 +347,3 @@ def append_turns(folder: Path, record: TurnsRecord) -> None:
     file = folder / TURNS_NAME
     with Log(file, create=not file.exists()) as log:
         log.append(record)
-
-
-def load_turns(folder: Path) -> list[TurnsRecord]:
-    """All turns of a campaign; none when it has no such file. A torn end is left out.
-
-    Of a block that was struck between its turns and its trials, and so was run again,
-    the later turns count.
-
-    Raises :class:`StoreError` for a file that holds anything else.
-    """
-    file = folder / TURNS_NAME
-    try:
-        data = file.read_bytes() if file.exists() else b""
-    except OSError as error:
-        raise StoreError(f"{file}: {error.strerror}") from None
-    lines, _ = members(data, file)
-    records = [parse(line, f"{file}:{number}", TURNS) for number, line in enumerate(lines, 1)]
-    return list({(record.block, record.point): record for record in records}.values())

@@ -16,7 +16,6 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import AT_LEVEL, CPU_PER_1000, EqualWork, NoiseFloor, floor_words
 from bench.questions.question import Answer, Headline
 from bench.run.judge import unusable
-from bench.store import FEWEST_ROUNDS
 from bench.text import listing, plural
 
 NAME: Final = "trust"
@@ -25,6 +24,8 @@ ACROSS: Final = True
 
 #: A noise floor above this log ratio is called too noisy for small differences.
 NOISY_FLOOR: Final = 0.05
+FEWEST_ROUNDS: Final = 5
+"""A block with fewer counted rounds says little; the A/A pairs say how little."""
 #: A host probe whose 95th percentile is this far above its median is unsteady.
 UNSTEADY_PROBE: Final = 1.15
 #: Stolen time beyond this share of the trials' time deserves a warning.

@@ -16,7 +16,7 @@ from bench.launch import OWN_PYTHON
 from bench.machine import cpu
 from bench.plan.backends import of_role
 from bench.plan.durations import SHARED_SERVER_SLOTS, trial_s
-from bench.plan.labels import Label
+from bench.plan.participants import Label
 from bench.plan.plan import Plan, Turn, key
 from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
 from bench.run import block, ceiling
@@ -135,8 +135,6 @@ class Campaign:
                     outcomes |= {record.trial: record for record in records}
                     if point.interleaved:
                         store.append_turns(self.store.path.parent, log)
-                        if log.warning:
-                            self._note(f"warning: {log.warning}")
                 self._keep(*(outcomes[number] for number in numbered))
 
     def _fit(self, server: Server | None, stack: ExitStack, bench: Bench, point: Point) -> Server:

@@ -19,7 +19,7 @@ from bench.machine import doctor, environment, interpreters
 from bench.machine.interpreters import FoundInterpreter
 from bench.plan import backends, plan, profiles
 from bench.plan.durations import plan_s
-from bench.plan.labels import Label, on_each
+from bench.plan.participants import Label, on_each
 from bench.plan.plan import Plan, PlanError, PlannedPoint, Selection
 from bench.plan.profiles import Profile
 from bench.run import judge, preflight
@@ -196,7 +196,6 @@ def dry_run(options: Options, console: Console) -> tuple[str, Sequence[PlannedPo
 
 def note_resumption(opened: Log, earlier: Records, console: Console) -> None:
     """Record that the campaign was resumed, over what a crash left half written."""
-    store.load_turns(opened.path.parent)  # a damaged file had better be said before it is measured
     if earlier.torn_bytes:
         console.print(
             f"cut {earlier.torn_bytes} bytes of a record that a crash left unfinished",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import signal
 import subprocess
@@ -21,13 +22,12 @@ from bench.cli import DONE, FAILED, INTERRUPTED
 from bench.launch import ROOT
 from bench.machine import cpu
 from bench.plan import backends, workloads
-from bench.plan.labels import Label
-from bench.plan.participants import usually
+from bench.plan.participants import Label, usually
 from bench.plan.plan import Turn
 from bench.plan.workloads import Point
 from bench.run import block
 from bench.run.trial import Bench
-from bench.schema import Ledger, TrialRecord
+from bench.schema import Ledger, TrialRecord, TurnsRecord
 from bench.sides.protocol import Result
 from bench.sides.servers import Server
 from bench.store import Records
@@ -219,6 +219,11 @@ def struck_and_resumed(
     assert after.end is not None
     assert after.end.complete
     return Struck(folder, before, after)
+
+
+def turns_in(folder: Path) -> list[TurnsRecord]:
+    lines = gzip.decompress((folder / store.TURNS_NAME).read_bytes()).splitlines()
+    return [TurnsRecord.model_validate_json(line) for line in lines]
 
 
 def all_gone(processes: Sequence[psutil.Process], timeout: float = 300) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bench.machine import cpu
-from tests.bench.children import SLEEPER, child
+from tests.bench.children import SLEEPER, Answering
 from tests.bench.fake_root import put
 from tests.bench.sure import sure
 
@@ -40,7 +40,7 @@ class TestCpu:
         assert sure(cpu.total_clock(os.getpid())) - before >= sum(spent) * 0.9
 
     def test_no_clock_for_an_ended_process(self) -> None:
-        with child("pass") as other:
+        with Answering("pass") as other:
             other.process.communicate()
         assert cpu.total_clock(other.pid) is None
 
@@ -106,7 +106,7 @@ class TestCpu:
 
     def test_pin_moves_every_thread(self) -> None:
         core = cpu.usable_cores()[-1]
-        with child(SLEEPER, "3") as other:
+        with Answering(SLEEPER, "3") as other:
             other.read()
             assert cpu.pin(other.pid, [core]) is None
             for thread in os.listdir(f"/proc/{other.pid}/task"):

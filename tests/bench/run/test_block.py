@@ -24,8 +24,7 @@ from bench.conditions.recorders import NULL
 from bench.conditions.schedule import Opening, Scheduled
 from bench.conditions.work import WithWork
 from bench.plan import plan, workloads
-from bench.plan.labels import Label
-from bench.plan.participants import ABLE, CITED, usually
+from bench.plan.participants import ABLE, CITED, Label, usually
 from bench.plan.plan import Turn, labels_of
 from bench.plan.workloads import (
     SERVED,
@@ -275,15 +274,6 @@ def test_service_times_have_no_stop_inside(block: Block) -> None:
             # An exchange with a stop inside lasts for the turns of all others at least.
             longest_ms = max(wall / 1e3 for wall in block[1].wall_us)
             assert record.service_time.p50_ms < 2 * longest_ms
-
-
-def test_a_block_with_hardly_any_counted_rounds_warns(block: Block) -> None:
-    """Once on the terminal alone; now the block's record has it."""
-    log = block[1]
-    rounds = len({n for n, counted in zip(log.round, log.counted, strict=True) if counted})
-    assert log.warning == running.too_few(log.point, log.block, rounds)
-    assert "only 1 rounds" in (running.too_few("fetch-100", 0, 1) or "")
-    assert running.too_few("fetch-100", 0, 10) is None
 
 
 def test_a_block_waits_for_its_sockets_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
