@@ -31,7 +31,7 @@ from bench.cli.command import draw_to_files
 from bench.cli.commands.run import publish
 from bench.controls import CONTROLS
 from bench.errors import BenchError
-from bench.plan.participants import Label
+from bench.plan.labels import Label
 from bench.plan.plan import PlannedPoint
 from bench.run import runner
 from bench.run.runner import Finished

@@ -24,7 +24,7 @@ from bench.fleet.records import HostRecord, Worker
 from bench.machine import cpu, doctor, environment, host, memory, procfs
 from bench.machine.memory import Snapshot, added, grown
 from bench.plan import workloads
-from bench.plan.participants import Label
+from bench.plan.labels import Label
 from bench.plan.plan import Turn
 from bench.run import block
 from bench.run.trial import Bench, Crawling

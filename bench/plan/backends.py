@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 
 from bench.errors import BenchError
 from bench.launch import OWN_PYTHON, run_module
-from bench.plan.participants import BASE, Label
+from bench.plan.labels import Label
+from bench.plan.participants import BASE
 from crawlers import registry
 from crawlers.backend import Backend, BackendError
 from crawlers.catalogue import OURS

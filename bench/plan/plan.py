@@ -13,7 +13,7 @@ from bench.errors import BenchError
 from bench.machine import cpu
 from bench.plan import profiles
 from bench.plan.backends import base_of
-from bench.plan.participants import TWIN, Label
+from bench.plan.labels import TWIN, Label
 from bench.plan.profiles import Profile
 from bench.plan.workloads import Point
 from bench.schema import (

@@ -37,6 +37,7 @@ from bench.conditions.ways import (
 )
 from bench.conditions.work import WithWork
 from bench.machine import cpu
+from bench.plan.labels import Label
 from bench.plan.participants import (
     ABLE,
     BASE,
@@ -46,7 +47,6 @@ from bench.plan.participants import (
     SPREADING,
     SWITCHING,
     TWINS,
-    Label,
     Participants,
     only,
 )

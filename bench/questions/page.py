@@ -26,7 +26,8 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, CPU_PER_REQUEST, PAGES_PER_S, Blocks, Comparison
 from bench.analysis.summary import processors
 from bench.analysis.wording import FOR_ONE, bases, prose
-from bench.plan.participants import BASE, FREE, MAPPED, OTHER_LIBRARIES, Label
+from bench.plan.labels import Label
+from bench.plan.participants import BASE, FREE, MAPPED, OTHER_LIBRARIES
 from bench.questions.question import (
     Answer,
     Headline,

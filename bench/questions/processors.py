@@ -17,7 +17,8 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Blocks, Comparison, Ratio
 from bench.analysis.summary import processors as processors_of
 from bench.analysis.wording import against, conjugated, interval
-from bench.plan.participants import BASE, SPREADING, Label
+from bench.plan.labels import Label
+from bench.plan.participants import BASE, SPREADING
 from bench.questions.question import Answer, Headline
 from bench.schema import TrialRecord
 from bench.show import cells

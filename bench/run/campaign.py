@@ -16,7 +16,7 @@ from bench.launch import OWN_PYTHON
 from bench.machine import cpu
 from bench.plan.backends import of_role
 from bench.plan.durations import SHARED_SERVER_SLOTS, trial_s
-from bench.plan.participants import Label
+from bench.plan.labels import Label
 from bench.plan.plan import Plan, Turn, key
 from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
 from bench.run import block, ceiling

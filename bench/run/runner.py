@@ -19,7 +19,7 @@ from bench.machine import doctor, environment, interpreters
 from bench.machine.interpreters import FoundInterpreter
 from bench.plan import backends, plan, profiles
 from bench.plan.durations import plan_s
-from bench.plan.participants import Label, on_each
+from bench.plan.labels import Label, on_each
 from bench.plan.plan import Plan, PlanError, PlannedPoint, Selection
 from bench.plan.profiles import Profile
 from bench.run import judge, preflight

@@ -15,7 +15,7 @@ from typing import Final
 
 from bench.analysis.stats import Spread
 from bench.analysis.wording import prose
-from bench.plan.participants import Label
+from bench.plan.labels import Label
 from bench.show.alt import SCALES, labels_of
 from bench.show.figures import Bars, FigureData, Lines
 from bench.text import GIB, KIB, MIB

@@ -23,7 +23,7 @@ from bench.analysis.stats.ratios import (
     ratio,
 )
 from bench.analysis.stats.records import LEVEL, natural_key, trials_of
-from bench.plan.participants import twin_of
+from bench.plan.labels import twin_of
 from bench.store import Records
 
 REACH, SHARE = 2.0, 2 / 3

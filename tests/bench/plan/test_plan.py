@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from bench.plan import plan, profiles
-from bench.plan.participants import REMEDIES, Label
+from bench.plan.labels import Label
+from bench.plan.participants import REMEDIES
 from bench.plan.plan import PlanError, PlannedPoint
 from bench.plan.profiles import ProfileError
 from bench.schema import CampaignRecord

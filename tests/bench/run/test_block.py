@@ -24,7 +24,8 @@ from bench.conditions.recorders import NULL
 from bench.conditions.schedule import Opening, Scheduled
 from bench.conditions.work import WithWork
 from bench.plan import plan, workloads
-from bench.plan.participants import ABLE, CITED, Label, usually
+from bench.plan.labels import Label
+from bench.plan.participants import ABLE, CITED, usually
 from bench.plan.plan import Turn, labels_of
 from bench.plan.workloads import (
     SERVED,
