@@ -2,12 +2,6 @@
 
 Every record is on the disk before the next trial starts, so a crash loses nothing that was
 measured. It may leave an incomplete last line, which is cut off when more is appended.
-
-``turns.jsonl.gz`` has every turn of a campaign: an object for each block of each point, each a gzip
-member of its own, so that everything up to a torn last member can be read. Nothing here reads it:
-the trials hold the sums, and all ratios come from those. It says what explains their scatter, and
-lets you pair and weigh turns in other ways. Of a block that was struck between its turns and its
-trials, and so was run again, the later turns count.
 """
 
 from __future__ import annotations
@@ -18,7 +12,7 @@ import gzip
 import json
 import os
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from io import FileIO
@@ -40,7 +34,6 @@ from bench.schema import (
     Record,
     ResumeRecord,
     TrialRecord,
-    TurnsRecord,
 )
 
 FILE_NAME = "trials.jsonl"
@@ -53,7 +46,6 @@ MOST_DIGITS = 20
 """Of a whole number in a record: room for 64 bits, and far from what a float cannot hold."""
 REFERENCE = RESULTS / "reference"
 FIRST = "run one with: python -m bench run"
-TURNS_NAME = "turns.jsonl.gz"
 AnyLine = TypeVar("AnyLine")
 
 
@@ -67,15 +59,16 @@ class StoreError(BenchError):
 class Log:
     """An open file of records, with one writer at a time: trials, turns, and those of studies.
 
-    Where the name ends with ``.gz``, each call of :meth:`append` writes a gzip member, the same to
-    the byte whenever it is made.
+    ``pack`` compresses what one call of :meth:`append` writes.
     """
 
-    def __init__(self, path: Path, *, create: bool) -> None:
+    def __init__(
+        self, path: Path, *, create: bool, pack: Callable[[bytes], bytes] | None = None
+    ) -> None:
         self.path = path
-        self._packed = path.suffix == ".gz"
+        self._pack = pack
         self._whole = create
-        if path.name == PACKED:
+        if path.suffix == ".gz" and pack is None:
             raise StoreError(f"{path}: compressed, so it cannot grow; unpack it with gunzip first")
         flags = os.O_RDWR | os.O_APPEND | (os.O_CREAT | os.O_EXCL if create else 0)
         try:
@@ -101,7 +94,7 @@ class Log:
         lines = b"".join(record.model_dump_json().encode() + b"\n" for record in records)
         try:
             self._cut()
-            self._write(gzip.compress(lines, mtime=0) if self._packed else lines)
+            self._write(self._pack(lines) if self._pack else lines)
         except OSError as error:
             hint = (
                 "; free some space and continue with --resume"
@@ -130,7 +123,7 @@ class Log:
         if not self._whole and os.fstat(self._file.fileno()).st_size:  # a device has none
             self._file.seek(0)
             data = self._file.readall()
-            whole = whole_members(data, self.path) if self._packed else data.rfind(b"\n") + 1
+            whole = members(data, self.path)[1] if self._pack else data.rfind(b"\n") + 1
             if whole < len(data):
                 os.ftruncate(self._file.fileno(), whole)
         self._whole = True
@@ -172,19 +165,23 @@ def read_bytes(file: Path) -> bytes:
         raise StoreError(f"{file}: {error.strerror}") from None
 
 
-def whole_members(data: bytes, file: Path) -> int:
-    """Where the last whole gzip member of a file ends. Raises :class:`StoreError` if damaged."""
-    rest = data
+def members(data: bytes, file: Path) -> tuple[list[bytes], int]:
+    """What each whole gzip member of a file holds, and where the last of them ends.
+
+    Raises :class:`StoreError` for anything else.
+    """
+    contents, rest = [], data
     while rest:
         unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS)
         try:
-            unpacker.decompress(rest)
+            line = unpacker.decompress(rest)
         except zlib.error:
             raise StoreError(f"{file}: not a file of gzip members, or damaged") from None
         if not unpacker.eof:
             break
+        contents.append(line)
         rest = unpacker.unused_data
-    return len(data) - len(rest)
+    return contents, len(data) - len(rest)
 
 
 def parse(line: bytes, where: str, adapter: TypeAdapter[AnyLine]) -> AnyLine:
@@ -337,13 +334,3 @@ def sort_out(records: Iterable[AnyRecord], file: Path, torn_bytes: int = 0) -> R
             case CampaignRecord():
                 raise StoreError(f"{file}: two campaigns in one file; keep each in its own folder")
     return result
-
-
-# --- turns.jsonl.gz ----------------------------------------------------------------------
-
-
-def append_turns(folder: Path, record: TurnsRecord) -> None:
-    """Add one block's turns and sync them. Raises :class:`StoreError`."""
-    file = folder / TURNS_NAME
-    with Log(file, create=not file.exists()) as log:
-        log.append(record)

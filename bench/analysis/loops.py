@@ -14,10 +14,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from bench import arrivals
 from bench.analysis.stats import number_param
 from bench.plan.participants import SPREADING
 from bench.schema import TrialRecord, Work
-from bench.sides import protocol
 from crawlers.catalogue import HANDED_OVER
 
 STEP_S: Final = 0.001
@@ -52,8 +52,8 @@ def schedule(trial: TrialRecord, work: Work) -> SlotSchedule:
     """The schedule of a trial, drawn again from its seed."""
     count = int(number_param(trial, "urls") or work.expected * work.every)
     return SlotSchedule(
-        protocol.poisson(number_param(trial, "rate") or 0.0, work.seed, count),
-        protocol.chosen(count, work.every, work.seed),
+        arrivals.poisson(number_param(trial, "rate") or 0.0, work.seed, count),
+        arrivals.chosen(count, work.every, work.seed),
     )
 
 

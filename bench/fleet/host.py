@@ -21,7 +21,7 @@ import psutil
 
 from bench.fleet.plan import FleetPlan
 from bench.fleet.records import HostRecord, Worker
-from bench.machine import cpu, doctor, environment, host, memory, procfs
+from bench.machine import cpu, doctor, environment, kernel, memory, procfs
 from bench.machine.memory import Snapshot, added, grown
 from bench.plan import workloads
 from bench.plan.labels import Label
@@ -76,7 +76,7 @@ class Host:
             boot=environment.boot(),
             cores=psutil.cpu_count() or 1,
             descriptors=descriptors,
-            ports=host.ephemeral_ports() or procfs.UNLIMITED,
+            ports=kernel.ephemeral_ports() or procfs.UNLIMITED,
             memory_available_bytes=doctor.available_bytes(),
         )
         return self.record
@@ -121,7 +121,7 @@ class Host:
         memory.wait_until_settled()
         workers = [trial.worker.pid for trial in self.trials]
         self.reader = memory.Reader(workers, [trial.server.pid for trial in self.trials])
-        self.before, self.counters = self.reader.read(), host.counters()
+        self.before, self.counters = self.reader.read(), kernel.counters()
 
     def go(self) -> None:
         for trial in self.trials:
@@ -148,7 +148,7 @@ class Host:
             "workers": [judged(trial) for trial in self.trials],
             "growth": growth,
             "reasons": reasons,
-            "kernel": host.delta(self.counters, host.counters()),
+            "kernel": kernel.delta(self.counters, kernel.counters()),
         }
         return self.record.model_copy(update=seen)
 

@@ -89,6 +89,14 @@ def total_clock(pid: int) -> float | None:
         return None
 
 
+def used_s(pid: int) -> float:
+    """What :func:`total_clock` says; raises :class:`ProcessLookupError` if ``pid`` has ended."""
+    clock = total_clock(pid)
+    if clock is None:
+        raise ProcessLookupError(f"no process {pid}")
+    return clock
+
+
 def usable_cores() -> list[int]:
     """Processors this process may run on, sorted; all where a list of what to measure is read."""
     if hasattr(os, "sched_getaffinity"):

@@ -26,7 +26,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bench.errors import BenchError
-from bench.machine import build, cpu, environment, host, procfs, switches
+from bench.machine import build, cpu, environment, host, kernel, procfs, switches
 from bench.terminal import Terminal
 from bench.text import KIB
 
@@ -289,8 +289,8 @@ def check_ports(needs: Needs) -> Iterator[CheckResult]:
     other servers are therefore a nuisance, not a limit; there can be more of them
     than ports.
     """
-    if (ports := host.ephemeral_ports()) is not None:
-        needed, waiting = needs.of_share(needs.connections), host.tcp_sockets().get("tw", 0)
+    if (ports := kernel.ephemeral_ports()) is not None:
+        needed, waiting = needs.of_share(needs.connections), kernel.tcp_sockets().get("tw", 0)
         yield from judged("ports", needed > ports, ports=ports, waiting=waiting, needed=needed)
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
 
+from bench.arrivals import WORK_EVERY
 from bench.conditions.cancel import INTERRUPTED
 from bench.conditions.condition import ASLEEP, TWIN, Condition, Params
 from bench.conditions.held import HELD, HELD_AWAKE, RAMP_PER_S, TLS_RAMP_PER_S, Filling
@@ -51,7 +52,6 @@ from bench.plan.participants import (
     only,
 )
 from bench.schema import SpreadOver
-from bench.sides.protocol import WORK_EVERY
 from bench.sides.servers import Tls
 from crawlers.catalogue import OURS
 from server.models.catalogue import SERVERS

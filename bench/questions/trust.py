@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Final
 
+from bench import turnlog
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import AT_LEVEL, CPU_PER_1000, EqualWork, NoiseFloor, floor_words
@@ -24,8 +25,6 @@ ACROSS: Final = True
 
 #: A noise floor above this log ratio is called too noisy for small differences.
 NOISY_FLOOR: Final = 0.05
-FEWEST_ROUNDS: Final = 5
-"""A block with fewer counted rounds says little; the A/A pairs say how little."""
 #: A host probe whose 95th percentile is this far above its median is unsteady.
 UNSTEADY_PROBE: Final = 1.15
 #: Stolen time beyond this share of the trials' time deserves a warning.
@@ -109,10 +108,10 @@ def _short(analysis: Analysis) -> Iterator[str]:
             before = rounds[trial.point].get(trial.block, 0)
             rounds[trial.point][trial.block] = max(before, trial.turns.counted // 2)
     for point, counts in rounds.items():
-        few = [n for n in counts.values() if n < FEWEST_ROUNDS]
+        few = [n for n in counts.values() if n < turnlog.FEWEST_ROUNDS]
         if few:
             yield (
-                f"{point}: fewer than {FEWEST_ROUNDS} rounds of turns counted in "
+                f"{point}: fewer than {turnlog.FEWEST_ROUNDS} rounds of turns counted in "
                 f"{len(few)} of {plural(len(counts), 'block')} (the fewest {min(few)}), so that "
                 "noise hardly averages out there."
             )

@@ -18,7 +18,7 @@ from typing import Final
 from markupsafe import Markup
 from rich.console import Console
 
-from bench import filesystem, store
+from bench import filesystem, store, turnlog
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.palette import PALETTES
@@ -178,7 +178,7 @@ def downloads(analysis: Analysis, folder: Path, sections: Sequence[Section]) -> 
     names = {
         store.FILE_NAME: "raw records",
         store.PACKED: "raw records, compressed",
-        store.TURNS_NAME: "every turn",
+        turnlog.FILE_NAME: "every turn",
         **{name: what for section in sections for name, what in section.records.items()},
         files.SUMMARY: "tables",
         files.CITATION: "BibTeX",

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from bench.controls import CONTROLS
 from bench.histograms import FloatArray
-from bench.machine import cpu, host
+from bench.machine import cpu, host, kernel
 from bench.plan.durations import once, sized, turn_s
 from bench.plan.plan import Turn
 from bench.plan.workloads import Point
@@ -71,7 +71,7 @@ def run(
                     trial.tell()
             for trial in trials:
                 warm(trial)
-            before = host.counters()
+            before = kernel.counters()
             if point.interleaved:
                 taken = take_turns(
                     [trial.taker for trial in trials],
@@ -88,7 +88,7 @@ def run(
             for trial in trials:
                 trial.end()
     # The machine keeps these for all processes together.
-    moved, after = host.delta(before, host.counters()), host.finish(noise)
+    moved, after = kernel.delta(before, kernel.counters()), host.finish(noise)
     record.drain()
     records = []
     for place, trial in enumerate(trials):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 
-from bench import store
+from bench import turnlog
 from bench.launch import OWN_PYTHON
 from bench.machine import cpu
 from bench.plan.backends import of_role
@@ -134,7 +134,7 @@ class Campaign:
                     records, log = block.run(bench, point, able, shared)
                     outcomes |= {record.trial: record for record in records}
                     if point.interleaved:
-                        store.append_turns(self.store.path.parent, log)
+                        turnlog.append(self.store.path.parent, log)
                 self._keep(*(outcomes[number] for number in numbered))
 
     def _fit(self, server: Server | None, stack: ExitStack, bench: Bench, point: Point) -> Server:

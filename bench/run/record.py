@@ -7,7 +7,7 @@ from typing import Any, Final
 from bench import controls
 from bench.conditions.condition import Params
 from bench.histograms import encode_latency
-from bench.machine import host
+from bench.machine import kernel
 from bench.plan.plan import Turn
 from bench.plan.workloads import SITE_SEED, Point
 from bench.run.trial import Trial
@@ -93,7 +93,7 @@ def refused(point: Point, turn: Turn, backend: Backend, number: int, reason: str
 
 def drain() -> None:
     """Wait for the sockets of a trial to close."""
-    host.drain(DRAIN_S, TIME_WAIT_ALLOWED)
+    kernel.drain(DRAIN_S, TIME_WAIT_ALLOWED)
 
 
 def finish(trial: Trial, moved: dict[str, int | None], noise: HostNoise) -> TrialRecord:

@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from bench import store
+from bench import store, turnlog
 from bench.controls import CONTROLS
 from bench.launch import OWN_PYTHON, RESULTS, ROOT, shown
 from bench.machine import doctor, environment, interpreters
@@ -196,6 +196,7 @@ def dry_run(options: Options, console: Console) -> tuple[str, Sequence[PlannedPo
 
 def note_resumption(opened: Log, earlier: Records, console: Console) -> None:
     """Record that the campaign was resumed, over what a crash left half written."""
+    turnlog.load(opened.path.parent)  # a damaged file had better be said before it is measured
     if earlier.torn_bytes:
         console.print(
             f"cut {earlier.torn_bytes} bytes of a record that a crash left unfinished",

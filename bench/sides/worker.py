@@ -26,7 +26,7 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import sub
 from typing import Any, Literal, TextIO
 
-from bench import controls
+from bench import arrivals, controls
 from bench.machine import switches
 from bench.sides.protocol import (
     GO,
@@ -35,10 +35,8 @@ from bench.sides.protocol import (
     Result,
     Schedule,
     Worked,
-    chosen,
     obey,
     own_times,
-    poisson,
     send,
     shared_times,
 )
@@ -83,7 +81,7 @@ def due_times(schedule: Schedule, count: int) -> tuple[float, ...]:
         )
     if schedule.kind == "constant":
         return tuple(number / schedule.rate for number in range(count))
-    return poisson(schedule.rate, schedule.seed, count)
+    return arrivals.poisson(schedule.rate, schedule.seed, count)
 
 
 OWN_SERVER: dict[str, Any] = {"any_host": True, "polite": False}
@@ -95,7 +93,7 @@ def make_job(command: Command) -> Job:
     urls = tuple(f"{prefix}/p/{number}" for number in range(count)) if count else (f"{prefix}/",)
     needed = None
     if (wanted := command.work) is not None:
-        pages = chosen(len(urls), wanted.every, wanted.seed)
+        pages = arrivals.chosen(len(urls), wanted.every, wanted.seed)
         needed = Work(frozenset(urls[number] for number in pages), wanted.rounds)
     return Job(
         urls,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import signal
 import subprocess
@@ -28,7 +27,7 @@ from bench.plan.plan import Turn
 from bench.plan.workloads import Point
 from bench.run import block
 from bench.run.trial import Bench
-from bench.schema import Ledger, TrialRecord, TurnsRecord
+from bench.schema import Ledger, TrialRecord
 from bench.sides.protocol import Result
 from bench.sides.servers import Server
 from bench.store import Records
@@ -220,11 +219,6 @@ def struck_and_resumed(
     assert after.end is not None
     assert after.end.complete
     return Struck(folder, before, after)
-
-
-def turns_in(folder: Path) -> list[TurnsRecord]:
-    lines = gzip.decompress((folder / store.TURNS_NAME).read_bytes()).splitlines()
-    return [TurnsRecord.model_validate_json(line) for line in lines]
 
 
 def all_gone(processes: Sequence[psutil.Process], timeout: float = 300) -> bool:

@@ -29,12 +29,12 @@ ROWS = (
     ("questions",),
     ("show",),
     ("analysis", "run"),
-    ("palette", "plan"),
+    ("palette", "plan", "turnlog"),
     ("conditions",),
     ("sides",),
     ("machine",),
     ("filesystem", "histograms", "store", "terminal"),
-    ("controls", "errors", "launch", "schema", "text"),
+    ("arrivals", "controls", "errors", "launch", "schema", "text"),
 )
 """The rooms of ``bench/``, the highest row first. A room imports from lower rows only."""
 

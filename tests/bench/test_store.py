@@ -1,8 +1,7 @@
-"""trials.jsonl and the turns beside it: no record gets lost, and no wrong one is read."""
+"""trials.jsonl: no record gets lost, and no wrong one is read."""
 
 from __future__ import annotations
 
-import errno
 import gzip
 import json
 import os
@@ -15,11 +14,8 @@ from hypothesis import strategies as st
 
 from bench import store
 from bench.report import cite
-from bench.run import block
-from bench.run.turns import TurnTaken
 from bench.schema import AnyRecord, CampaignRecord, EndRecord, ResumeRecord
 from bench.store import Log, StoreError
-from tests.bench import small
 from tests.bench.synthetic import campaign
 
 RECORDS: Sequence[AnyRecord] = campaign(blocks=1)
@@ -166,42 +162,3 @@ def test_compressed_records_are_read_but_not_extended(tmp_path: Path) -> None:
     packed.write_bytes(packed.read_bytes()[:-20])
     with pytest.raises(StoreError, match="not a whole gzip file"):
         store.load(tmp_path)
-
-
-# --- turns -------------------------------------------------------------------------------
-
-
-TAKEN = [TurnTaken(0, number, 10.0, 1.0, 0.5, 0.5, 3, None, counted=True) for number in (0, 1)]
-LOG = block.log(TAKEN, ["callbacks"], small.point(), 0)
-
-
-def test_turns_are_kept_beside_the_trials(tmp_path: Path) -> None:
-    later = LOG.model_copy(update={"block": 1})
-    store.append_turns(tmp_path, LOG)
-    store.append_turns(tmp_path, later)
-    assert small.turns_in(tmp_path) == [LOG, later]
-    file = tmp_path / store.TURNS_NAME
-    file.write_bytes(file.read_bytes()[:-7])  # torn by a crash
-    store.append_turns(tmp_path, later)
-    assert small.turns_in(tmp_path) == [LOG, later]
-    file.write_bytes(b"not gzip")
-    with pytest.raises(StoreError, match="not a file of gzip members"):
-        store.append_turns(tmp_path, LOG)
-
-
-def test_a_full_disk_leaves_turns_that_can_be_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A torn member hid all that a resumed campaign wrote after it."""
-    store.append_turns(tmp_path, LOG)
-
-    def full(number: int) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", full)
-        with pytest.raises(StoreError, match="No space left"):
-            store.append_turns(tmp_path, LOG)
-    assert small.turns_in(tmp_path) == [LOG]
-    store.append_turns(tmp_path, LOG.model_copy(update={"block": 1}))
-    assert len(small.turns_in(tmp_path)) == 2

@@ -98,7 +98,7 @@ class ExperimentServer:
     def cpu_s(self) -> float:
         from bench.machine import cpu
 
-        return cpu.total_clock(self._child.pid) or 0.0
+        return cpu.used_s(self._child.pid)
 
     def __enter__(self) -> Self:
         return self

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench import arrivals
 from bench.analysis.loops import SLACK_S, STEP_S, SlotSchedule, responses
-from bench.sides import protocol
 
 
 def queue(due: list[float], worked: set[int], page_s: float, work_s: float) -> list[float]:
@@ -38,5 +38,5 @@ def test_nobody_is_earlier_than_alone_or_later_than_all_work(
 
 
 def test_a_loop_with_nothing_to_do_is_late_by_half_a_millisecond_on_average() -> None:
-    plan = SlotSchedule(protocol.poisson(20, 5, 2000), ())
+    plan = SlotSchedule(arrivals.poisson(20, 5, 2000), ())
     assert mean(responses(plan, 0.0, 0.0)) == pytest.approx(STEP_S / 2 + SLACK_S, rel=0.05)

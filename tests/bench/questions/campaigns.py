@@ -13,7 +13,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from bench import arrivals
 from bench.analysis.loops import SlotSchedule, responses
+from bench.arrivals import WORK_EVERY
 from bench.conditions.ways import ENCRYPTED, HANDSHAKE, NEW, PLAIN, TICKETS
 from bench.histograms import encode_latency
 from bench.plan.participants import PINNED, SWITCHING
@@ -46,8 +48,6 @@ from bench.schema import (
     Windows,
     Work,
 )
-from bench.sides import protocol
-from bench.sides.protocol import WORK_EVERY
 from bench.sides.servers import Tls
 from bench.text import KIB
 from crawlers.heap import KEEPS, ON_PURPOSE
@@ -695,8 +695,8 @@ def worked(*, works: Sequence[int] = (10,), **options: Any) -> Lines:
 
 def _worked(trial: TrialRecord, work_ms: int) -> TrialRecord:
     rate, count = WORKS[work_ms]
-    chosen = protocol.chosen(count, WORK_EVERY, trial.block)
-    due = protocol.poisson(rate, trial.block, count)
+    chosen = arrivals.chosen(count, WORK_EVERY, trial.block)
+    due = arrivals.poisson(rate, trial.block, count)
     share = SHARES.get(trial.label, 1.0)
     alone = {} if share == 1 else {"step_s": 0.0, "slack_s": 0.0}
     waits = responses(SlotSchedule(due, chosen), PAGE_S, work_ms / 1000, **alone)

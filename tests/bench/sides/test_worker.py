@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from bench.launch import ROOT
 from bench.machine import switches
-from bench.sides import protocol, worker
+from bench.sides import worker
 from bench.sides.process import Child, ProcessError, WorkerProcess
 from bench.sides.protocol import GO, Command, Result, Schedule, decode
 from bench.sides.servers import Server
@@ -164,26 +164,6 @@ def test_a_poisson_schedule_has_the_rate_it_was_asked_for() -> None:
     gaps = [b - a for a, b in pairwise((0.0, *due))]
     # Exponential gaps: the share longer than the mean is 1/e.
     assert sum(gap > 0.001 for gap in gaps) / len(gaps) == pytest.approx(0.368, abs=0.02)
-
-
-@given(st.integers(0, 3000), st.integers(1, 20), st.integers())
-def test_one_page_in_so_many_is_chosen(count: int, every: int, seed: int) -> None:
-    pages = protocol.chosen(count, every, seed)
-    assert len(pages) == count // every
-    assert all(0 <= page < count for page in pages)
-    assert pages == protocol.chosen(count, every, seed)
-
-
-def test_seeds_choose_different_pages() -> None:
-    assert protocol.chosen(400, 10, 1) != protocol.chosen(400, 10, 2)
-
-
-@given(st.floats(1, 1e4), st.integers(), st.integers(1, 200))
-def test_a_schedule_goes_forward(rate: float, seed: int, count: int) -> None:
-    due = protocol.poisson(rate, seed, count)
-    assert len(due) == count
-    assert list(due) == sorted(due)
-    assert due == protocol.poisson(rate, seed, count)
 
 
 def test_the_processor_time_of_ended_children_counts() -> None:
