@@ -108,6 +108,6 @@ def types(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Build docs, cards and the reference report into build/site, and check every link."""
+    """Build docs and the reference report into build/site, and check every link."""
     install(session, "docs")
     session.run("python", "-m", "tools.site", *session.posargs)

@@ -113,7 +113,7 @@ class Cut(Record):
 
 
 class Budget(Record):
-    """How long a campaign may take, how long it should take, and what was cut for that."""
+    """What was cut so that a campaign took no longer than it might; in older campaigns only."""
 
     budget_s: float
     slowness: float  # time of a trial here over its time on the reference machine

@@ -124,13 +124,6 @@ def between(least: float, most: float, kind: Callable[[str], float]) -> Callable
     return number
 
 
-def regular_file(text: str) -> str:
-    """An argument type: not a FIFO, which whoever opens it would wait for."""
-    if os.path.exists(text) and not os.path.isfile(text):
-        raise argparse.ArgumentTypeError(f"not a regular file: {text!r}")
-    return text
-
-
 def whole(least: int) -> Callable[[str], float]:
     """An argument type: a whole number that is not below ``least``."""
     return between(least, MOST, int)
@@ -199,7 +192,6 @@ def make_parser() -> argparse.ArgumentParser:
     trust = parser.add_argument_group("whom to trust, for https").add_mutually_exclusive_group()
     trust.add_argument(
         "--cafile",
-        type=regular_file,
         metavar="FILE",
         help="trust the authorities in this PEM file, not those of the system",
     )
@@ -212,10 +204,8 @@ def make_parser() -> argparse.ArgumentParser:
     output.add_argument(
         "-v",
         "--verbose",
-        action="count",
-        default=0,
-        help="print each URL when it is fetched, and those that failed again at the end; "
-        "-vv repeats all, like --urls",
+        action="store_true",
+        help="print each URL when it is fetched, and those that failed again at the end",
     )
     output.add_argument("-q", "--quiet", action="store_true", help="print only errors")
     return parser
@@ -237,7 +227,7 @@ def run(options: argparse.Namespace) -> int:
         complain("--insecure: no certificate is checked; anybody on the way can change the pages")
     ensure_descriptors(job.slots)
     heap.settle()
-    watching = options.verbose > 0 and not (options.json or options.quiet)
+    watching = options.verbose and not (options.json or options.quiet)
     live = sys.stderr is not None and sys.stderr.isatty() and not (options.quiet or watching)
     with (
         LiveRecorder(f"crawling with {backend.name}", enabled=live) as recorder,
@@ -259,15 +249,14 @@ def run(options: argparse.Namespace) -> int:
 
 def show(report: CrawlReport, options: argparse.Namespace, roots: Sequence[str]) -> None:
     """Print the report in the chosen form."""
-    every = options.url_report or options.verbose > 1
     if options.json:
-        print(json.dumps(as_json(report, urls=every, roots=roots)))
+        print(json.dumps(as_json(report, urls=options.url_report, roots=roots)))
         return
     if options.quiet:
         return
     console = Output()
-    if every or options.verbose:
-        print_urls(report, console, failed_only=not every)
+    if options.url_report or options.verbose:
+        print_urls(report, console, failed_only=not options.url_report)
     print_summary(report, console, roots)
 
 

@@ -32,7 +32,10 @@ def on_this_machine(addresses: list[Address]) -> bool:
 
 
 class RobotsManners:
-    """The rules of one robots.txt (RFC 9309), with a delay between requests."""
+    """The rules of one robots.txt (RFC 9309), with a delay between requests.
+
+    ``read`` comes before ``allow``.
+    """
 
     def __init__(self, delay_s: float) -> None:
         self._delay_s = delay_s
@@ -72,7 +75,7 @@ class RobotsManners:
         return bool(self._rules.can_fetch(url, USER_AGENT))
 
     def due(self, now: float) -> float:
-        """When the next request may start; the one after it waits longer."""
+        """When the next request may start; each call books one, and the one after it waits."""
         due = max(now, self._next)
         self._next = due + self._delay_s
         return due

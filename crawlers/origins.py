@@ -11,10 +11,6 @@ from crawlers.job import Address, Job, JobError, Origin
 from crawlers.manners import manners_of, on_this_machine
 from crawlers.urls import normalise, site_name
 
-NO_HOSTS = frozenset({"about", "blob", "data", "file", "ftp", "javascript", "mailto", "tel"})
-"""Schemes that a person may type with a colon only: ``javascript:1`` is not a host and a port."""
-
-
 WEB = ("http://", "https://")
 """How the URLs begin that a crawler can fetch."""
 
@@ -56,14 +52,10 @@ def normal_root(url: str) -> str:
     """
     typed = url if "://" in url else f"http://{url}"
     scheme = typed.partition("://")[0].lower()
-    if (before := url.partition(":")[0].lower()) in NO_HOSTS:
-        scheme = before  # not a host and a port
-    if before in PORTS and "://" not in url:
-        raise JobError(f"{url}: not a usable URL; write it as http://host:port/path")
     if scheme not in PORTS:
         raise JobError(f"{url}: not an http:// or https:// URL")
     normal = normalise(typed, typed)
-    if normal is None:
+    if normal is None or ("://" not in url and url.partition(":")[0].lower() in PORTS):
         raise JobError(f"{url}: not a usable URL; write it as http://host:port/path")
     return normal
 

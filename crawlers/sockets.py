@@ -6,13 +6,15 @@ import os
 import select
 import socket
 import sys
-from typing import TYPE_CHECKING, Protocol, TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 from crawlers.job import Address, Origin
 
 if TYPE_CHECKING:
     import asyncio
     import ssl
+
+    from _typeshed import HasFileno
 
 
 def new_socket(address: Address) -> socket.socket:
@@ -45,14 +47,7 @@ def end_connect(sock: socket.socket) -> None:
         raise OSError(error, os.strerror(error))
 
 
-class HasDescriptor(Protocol):
-    """A socket of any library."""
-
-    def fileno(self) -> int:
-        """Its descriptor."""
-
-
-def unasked(sock: HasDescriptor) -> bool:
+def unasked(sock: HasFileno) -> bool:
     """Whether an idle connection has ended, or bytes wait on it.
 
     No request asked for them, so they must not be taken for the next answer; servers
@@ -71,7 +66,7 @@ def unread(reader: asyncio.StreamReader) -> bool:
     return ended or bool(reader._buffer)  # type: ignore[attr-defined]
 
 
-def _tickets(sock: HasDescriptor) -> bool:
+def _tickets(sock: HasFileno) -> bool:
     """Whether the bytes that wait belong to TLS: session tickets, in most cases."""
     if not encrypted(sock):
         return False
@@ -83,7 +78,7 @@ def _tickets(sock: HasDescriptor) -> bool:
 # Only connections to https origins get to what follows, and load OpenSSL.
 
 
-def encrypted(sock: HasDescriptor) -> TypeGuard[ssl.SSLSocket]:
+def encrypted(sock: HasFileno) -> TypeGuard[ssl.SSLSocket]:
     """Whether a socket speaks TLS."""
     ssl = sys.modules.get("ssl")
     return ssl is not None and isinstance(sock, ssl.SSLSocket)

@@ -59,14 +59,10 @@ class Stop:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._restore()
+        for number, before in self._before.items():
+            signal.signal(number, before)
 
     def _catch(self, number: int, frame: FrameType | None) -> None:
         self._signalled = True
         for caught in self._before:
             signal.signal(caught, signal.SIG_DFL)
-
-    def _restore(self) -> None:
-        for number, before in self._before.items():
-            signal.signal(number, before)
-        self._before.clear()

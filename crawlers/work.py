@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 
 from crawlers import page
 from crawlers.http import Exchange
-from crawlers.job import Fetch, Job, PageResult
+from crawlers.job import Fetch, Job, PageResult, Work
 
 LIMIT: Final = 2**32
 
@@ -83,18 +83,13 @@ def do(body: bytes, rounds: int) -> Done:
     return Done(check, cpu_s, ended - began, ended, os.getpid(), get_ident())
 
 
-def needs(job: Job, url: str, exchange: Exchange) -> bool:
-    """Whether the answer to this URL needs work."""
-    return job.work is not None and url in job.work.urls and exchange.status == 200
-
-
 def begin(job: Job) -> None:
     """From now on, pages of this process are read as the job wants it; without work as ever.
 
     Call it when the backend is loaded, and before it crawls.
     """
     elsewhere.clear()
-    reader = page.read_page if job.work is None else _reader(job)
+    reader = page.read_page if job.work is None else Reader(job.work)
     for module in list(sys.modules.values()):
         usual = getattr(module, "__dict__", {}).get("read_page")
         if module is not page and (usual is page.read_page or isinstance(usual, Reader)):
@@ -104,27 +99,21 @@ def begin(job: Job) -> None:
 class Reader:
     """Reads pages as :func:`crawlers.page.read_page` does, and does the work that they need."""
 
-    def __init__(self, urls: frozenset[str], rounds: int) -> None:
-        self.urls = urls
-        self.rounds = rounds
+    def __init__(self, work: Work) -> None:
+        self.work = work
 
     def __call__(self, fetch: Fetch, exchange: Exchange, follow: bool) -> PageResult:
         """The page, worked on if it is one of those that need it."""
         result = page.read_page(fetch, exchange, follow)
-        if fetch.url not in self.urls or result.status != 200:
+        if fetch.url not in self.work.urls or result.status != 200:
             return result
         done = elsewhere.pop(fetch.url, None)
         worked = WorkedPage(result.status, result.size, result.checksum)
         for name in PageResult.__slots__:
             setattr(worked, name, getattr(result, name))
-        worked.done = do(exchange.body, self.rounds) if done is None else done
+        worked.done = do(exchange.body, self.work.rounds) if done is None else done
         worked.intended = fetch.intended
         return worked
-
-
-def _reader(job: Job) -> Reader:
-    assert job.work is not None
-    return Reader(job.work.urls, job.work.rounds)
 
 
 def worked(rows: Mapping[str, PageResult]) -> list[WorkedPage]:

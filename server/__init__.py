@@ -3,7 +3,7 @@
 It serves a *site* (a deterministic page graph, a list of equal pages, or a
 directory of real HTML) as fast as one core allows. It knows the outcome of a
 full, correct crawl of that site. It records every request in the *ledger*. And
-it can delay, hold or stall its answers, so that a harness can look at a crawler
+it can delay or hold its answers, so that a harness can look at a crawler
 with thousands of requests in flight. It knows nothing of the crawlers or of the
 harness, which both talk to it over HTTP. ``python -m server --help`` explains
 how to run it.

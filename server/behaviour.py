@@ -1,4 +1,4 @@
-"""When an answer leaves: delays, the barrier that holds answers, and the stall.
+"""When an answer leaves: delays, and the barrier that holds answers.
 
 A connection hands each answer that may have to wait to :meth:`Behaviour.submit`,
 and the behaviour calls :meth:`Answer.leave` when it is time. While
@@ -15,18 +15,13 @@ import asyncio
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from server.delays import Delay
 from server.sites.site import Resource
 
-
-class Queue(Protocol):
-    """The answers of one connection."""
-
-    def flush(self) -> None:
-        """Send the answers that are ready, in the order of their requests."""
+if TYPE_CHECKING:
+    from server.connection import Connection
 
 
 class Answer:
@@ -40,7 +35,9 @@ class Answer:
 
     __slots__ = ("connection", "due", "head_only", "last", "ready", "resource")
 
-    def __init__(self, connection: Queue, resource: Resource, head_only: bool, last: bool) -> None:
+    def __init__(
+        self, connection: Connection, resource: Resource, head_only: bool, last: bool
+    ) -> None:
         self.connection = connection
         self.resource = resource
         self.head_only = head_only
@@ -52,19 +49,6 @@ class Answer:
         """Send this answer now, or as soon as the ones before it have left."""
         self.ready = True
         self.connection.flush()
-
-
-@dataclass(slots=True)
-class Stall:
-    """A window in time: all answers due in it leave at its end.
-
-    The window opens ``at_s`` after the first request that follows and is
-    ``for_s`` long. ``opens`` is None until that request.
-    """
-
-    at_s: float
-    for_s: float
-    opens: float | None = None
 
 
 class Behaviour:
@@ -90,12 +74,11 @@ class Behaviour:
         self._armed = False
         self._release_at = 0
         self._held: dict[Answer, None] = {}
-        self._stall: Stall | None = None
 
     @property
     def plain(self) -> bool:
         """Whether every answer leaves at once."""
-        return self._delay.kind == "none" and not self._armed and self._stall is None
+        return self._delay.kind == "none" and not self._armed
 
     @property
     def delay(self) -> Delay:
@@ -140,17 +123,9 @@ class Behaviour:
             self._schedule(answer, now)
         return len(held)
 
-    def stall(self, at_s: float, for_s: float) -> None:
-        """Arrange one stall (see :class:`Stall`); a ``for_s`` of 0 cancels it."""
-        self._stall = Stall(at_s, for_s) if for_s > 0 else None
-        self._changed()
-
     def submit(self, answer: Answer, target: bytes) -> None:
         """Decide when an answer leaves; its connection has just queued it."""
         now = self._clock()
-        stall = self._stall
-        if stall is not None and stall.opens is None:
-            stall.opens = now + stall.at_s
         answer.due = now + self._delay.seconds(target)
         if self._armed:
             self._held[answer] = None
@@ -167,15 +142,7 @@ class Behaviour:
             self.release()
 
     def _schedule(self, answer: Answer, now: float) -> None:
-        due = max(answer.due, now)
-        stall = self._stall
-        if stall is not None and stall.opens is not None:
-            closes = stall.opens + stall.for_s
-            if stall.opens <= due < closes:
-                due = closes
-            elif now >= closes:
-                self._stall = None
-                self._changed()
+        due = answer.due
         if due <= now:
             answer.leave()
             return

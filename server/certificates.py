@@ -1,4 +1,4 @@
-"""Certificates for ``--tls``: a throw-away authority, or files that you bring.
+"""Certificates for ``--tls``: a throw-away authority.
 
 The authority's private key never leaves this process, and both end with it. The
 authority's certificate is what a client needs, as ``--cafile``. Without a place
@@ -12,11 +12,8 @@ import contextlib
 import datetime
 import os
 import ssl
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import NoReturn
 
 VERSIONS = {
     "any": (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.MAXIMUM_SUPPORTED),
@@ -27,7 +24,7 @@ KINDS = ("ecdsa", "rsa")
 """Keys on the curve P-256, and RSA keys of 2048 bits."""
 
 MARK = b"# The throw-away authority of a c10k-crawlers fixture server. Trust it in tests only.\n"
-"""The first line of each file that is written here; only such a file is ever replaced."""
+"""The first line of each file that is written here."""
 
 
 class TlsError(ValueError):
@@ -36,24 +33,22 @@ class TlsError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The options for TLS: either the kind of a new ``key``, or two files that exist."""
-
-    key: str | None
-    version: str
-    tickets: bool
-    cafile: str | None
-    certificate: str | None
-    private_key: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What the ready line says about TLS. ``cafile`` is None where the certificate was given."""
+    """The options for TLS; ``key`` is the kind of the certificate's."""
 
     key: str
     version: str
     tickets: bool
     cafile: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the ready line says about TLS."""
+
+    key: str
+    version: str
+    tickets: bool
+    cafile: str
 
 
 class Authority:
@@ -94,7 +89,7 @@ class Tls:
 
     context: ssl.SSLContext
     facts: Facts
-    authority: Authority | None
+    authority: Authority
     names: tuple[str, ...]
 
 
@@ -120,56 +115,11 @@ def prepared(wanted: Wanted, host: str | None) -> Iterator[Tls]:
     if not wanted.tickets:
         context.options |= ssl.OP_NO_TICKET
         context.num_tickets = 0
-    with contextlib.ExitStack() as stack:
-        authority = cafile = None
-        if wanted.key is None:
-            assert wanted.certificate is not None
-            assert wanted.private_key is not None
-            key = load(wanted.certificate, wanted.private_key, context)
-        else:
-            key = wanted.key
-            authority = Authority(key)
-            authority.issue(context, *names)
-            cafile = stack.enter_context(published(authority.certificate, wanted.cafile))
-        facts = Facts(key, wanted.version, wanted.tickets, cafile)
+    authority = Authority(wanted.key)
+    authority.issue(context, *names)
+    with published(authority.certificate, wanted.cafile) as cafile:
+        facts = Facts(wanted.key, wanted.version, wanted.tickets, cafile)
         yield Tls(context, facts, authority, names)
-
-
-def load(certificate: str, key: str, context: ssl.SSLContext) -> str:
-    """Give a context the certificate and key in two files; returns the kind of the key.
-
-    Raises :class:`TlsError` if they cannot be used.
-    """
-    for option, name in (("--certificate", certificate), ("--key", key)):
-        try:
-            with open(name, "rb"):
-                pass
-        except OSError as error:
-            raise TlsError(f"{option} {name}: {os.strerror(error.errno or 0).lower()}") from None
-    try:
-        context.load_cert_chain(certificate, key, _no_password)
-    except ssl.SSLError as error:
-        if "MISMATCH" in str(error):
-            raise TlsError(f"--key {key}: not the key of {certificate}") from None
-        raise TlsError(
-            f"--certificate {certificate} and --key {key}: not a certificate and its private "
-            "key in PEM form"
-        ) from None
-    return _kind(certificate)
-
-
-def _no_password() -> NoReturn:
-    raise TlsError("--key: this private key is encrypted; give one without a password")
-
-
-def _kind(certificate: str) -> str:
-    from cryptography import x509
-    from cryptography.hazmat.primitives.asymmetric import ec, rsa
-
-    public = x509.load_pem_x509_certificate(Path(certificate).read_bytes()).public_key()
-    if isinstance(public, rsa.RSAPublicKey):
-        return "rsa"
-    return "ecdsa" if isinstance(public, ec.EllipticCurvePublicKey) else type(public).__name__
 
 
 @contextlib.contextmanager
@@ -177,49 +127,26 @@ def published(certificate: bytes, place: str | None) -> Iterator[str]:
     """A file with a certificate for the length of a ``with``: its name.
 
     ``place`` is where to write it; by default nobody has to remove it. Raises
-    :class:`TlsError` if a file is there that is not one of ours.
+    :class:`TlsError` if something is there.
     """
-    if place is not None:
-        with _written(certificate, Path(os.path.abspath(place))) as name:
-            yield name
-        return
-    descriptor = os.memfd_create("c10k-tls-authority")
+    if place is None:
+        descriptor = os.memfd_create("c10k-tls-authority")
+        name = f"/proc/{os.getpid()}/fd/{descriptor}"
+    else:
+        name = os.path.abspath(place)
+        try:
+            descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        except FileExistsError:
+            raise TlsError(
+                f"--cafile {name}: something else is there; give a file that does not exist"
+            ) from None
+        except OSError as error:
+            raise TlsError(f"--cafile {name}: {os.strerror(error.errno or 0).lower()}") from None
     try:
         os.write(descriptor, certificate)
-        yield f"/proc/{os.getpid()}/fd/{descriptor}"
+        yield name
     finally:
         os.close(descriptor)
-
-
-@contextlib.contextmanager
-def _written(certificate: bytes, path: Path) -> Iterator[str]:
-    """A file at this very place, complete from the first moment, and removed afterwards."""
-    try:
-        if os.path.lexists(path) and (path.is_symlink() or _head(path) != MARK):
-            raise TlsError(
-                f"--cafile {path}: something else is there; give a file that does not exist"
-            )
-        descriptor, part = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            with open(descriptor, "wb") as file:
-                file.write(certificate)
-                os.fchmod(descriptor, 0o644)
-                ours = os.fstat(descriptor)
-            os.replace(part, path)
-        except BaseException:
+        if place is not None:
             with contextlib.suppress(OSError):
-                os.unlink(part)
-            raise
-    except OSError as error:
-        raise TlsError(f"--cafile {path}: {os.strerror(error.errno or 0).lower()}") from None
-    try:
-        yield str(path)
-    finally:
-        with contextlib.suppress(OSError):  # another server may have its own file there now
-            if os.path.samestat(os.lstat(path), ours):
-                path.unlink()
-
-
-def _head(path: Path) -> bytes:
-    with open(path, "rb") as file:
-        return file.read(len(MARK))
+                os.unlink(name)

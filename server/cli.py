@@ -38,7 +38,6 @@ sites
 delays (of each answer; a path always gets the same one)
   none                     answer at once
   fixed:MS                 always MS milliseconds
-  exponential:MEAN_MS      mostly short, some long
   lognormal:MEDIAN_MS[:SIGMA]   like real servers (SIGMA is 0.5 if you leave it out)
 
 examples
@@ -64,13 +63,6 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {one_line(message)} (--help explains)\n")
-
-
-def number(text: str) -> int:
-    """A whole number; ``int`` also takes the digits of other scripts."""
-    if not text.isascii():
-        raise ValueError
-    return int(text)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -126,7 +118,7 @@ def add_serving(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--seed",
-        type=number,
+        type=int,
         default=1,
         metavar="N",
         help="of what is random (default: 1)",
@@ -160,31 +152,17 @@ def add_tls(parser: argparse.ArgumentParser) -> None:
         help="where to write the authority's certificate, until the server ends (default: a "
         "name that the ready line tells)",
     )
-    add("--certificate", metavar="FILE", help="serve over TLS with this certificate (PEM)")
-    add("--key", metavar="FILE", help="the private key of --certificate")
 
 
 def wanted_tls(options: argparse.Namespace) -> Wanted | None:
     """What the options say about TLS, if anything. Raises :class:`TlsError`."""
-    if (options.certificate is None) != (options.key is None):
-        raise TlsError("--certificate and --key need each other")
-    if options.tls and options.certificate is not None:
-        raise TlsError("--tls makes a certificate, and --certificate brings one: choose")
-    if options.tls is None and options.certificate is None:
+    if options.tls is None:
         for option in ("--tls-version", "--no-tickets", "--cafile"):
             if getattr(options, option[2:].replace("-", "_")):
-                raise TlsError(f"{option} needs --tls, or --certificate and --key")
+                raise TlsError(f"{option} needs --tls")
         return None
-    if options.tls is None and options.cafile is not None:
-        raise TlsError("--cafile is for the authority that --tls makes")
-    return Wanted(
-        key=options.tls,
-        version=options.tls_version or "any",
-        tickets=not options.no_tickets,
-        cafile=options.cafile,
-        certificate=options.certificate,
-        private_key=options.key,
-    )
+    version, tickets = options.tls_version or "any", not options.no_tickets
+    return Wanted(options.tls, version, tickets, options.cafile)
 
 
 def default_cache() -> Path | None:

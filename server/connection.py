@@ -83,7 +83,7 @@ class Core:
     def close(self) -> None:
         """Cut all connections."""
         for connection in list(self.ledger.connections):
-            cast("Connection", connection).transport.abort()
+            connection.transport.abort()
 
 
 class Connection(asyncio.Protocol):

@@ -14,7 +14,6 @@ GET        ``/ledger`` (``?summary=1`` without the counts per target),
            likewise)
 POST       ``/reset`` ``{"delay": SPEC, "hold": N}``, ``/hold`` ``{"n": N}``,
            ``/release`` ``{"per_s": N}`` (all at once without it),
-           ``/stall`` ``{"at_s": S, "for_s": S}``, ``/shutdown``,
            ``/poll`` ``{"on": true}`` (see :mod:`server.polling`),
            ``/faults`` ``{"pages": [...]}`` (a ``faults:`` site only: see
            :class:`server.sites.fault_kinds.Page`)
@@ -54,36 +53,23 @@ Handler = Callable[[Call], Mapping[str, object] | Awaitable[Mapping[str, object]
 
 
 class ControlPlane:
-    """The handlers of the control plane.
+    """The handlers of the control plane."""
 
-    ``/shutdown`` calls ``stop`` shortly after its answer.
-    """
-
-    def __init__(
-        self,
-        core: Core,
-        poller: Poller,
-        seed: int,
-        token: str | None,
-        stop: Callable[[], None],
-    ) -> None:
+    def __init__(self, core: Core, poller: Poller, seed: int, token: str | None) -> None:
         self._core = core
         self._poller = poller
         self._seed = seed
         self._token = token
-        self._stop = stop
         self._handlers: dict[tuple[str, str], Handler] = {
             ("GET", "/ledger"): self._ledger,
             ("POST", "/reset"): self._reset,
             ("GET", "/hold"): self._held,
             ("POST", "/hold"): self._hold,
             ("POST", "/release"): self._release,
-            ("POST", "/stall"): self._stall,
             ("GET", "/cpu"): self._cpu,
             ("GET", "/poll"): self._polls,
             ("POST", "/poll"): self._poll,
             ("GET", "/site"): self._site,
-            ("POST", "/shutdown"): self._shutdown,
         }
         if isinstance(core.site, Faults):
             self._handlers["POST", "/faults"] = self._faults
@@ -126,7 +112,6 @@ class ControlPlane:
             if not isinstance(body["delay"], str):
                 raise DelayError("delay must be a string such as fixed:50")
             delay = parse_delay(body["delay"], self._seed)
-        behaviour.stall(0, 0)
         if hold is not None:
             behaviour.release()
         behaviour.delay = delay
@@ -153,12 +138,6 @@ class ControlPlane:
         body = call.body("per_s")
         per_s = _number(body, "per_s", SLOWEST, FASTEST) if "per_s" in body else math.inf
         return {"released": self._core.behaviour.release(per_s)}
-
-    def _stall(self, call: Call) -> dict[str, Any]:
-        body = call.body("at_s", "for_s")
-        at_s, for_s = (_number(body, name, 0, 3600) for name in ("at_s", "for_s"))
-        self._core.behaviour.stall(at_s, for_s)
-        return {}
 
     def _faults(self, call: Call) -> dict[str, Any]:
         pages = read_pages(call.body("pages").get("pages"))
@@ -198,10 +177,6 @@ class ControlPlane:
                 for key, (status, checksum) in site.expected().items()
             }
         return answer
-
-    def _shutdown(self, call: Call) -> dict[str, Any]:
-        self._core.loop.call_later(0.05, self._stop)
-        return {}
 
 
 def _error(status: HTTPStatus, text: str) -> Answer:

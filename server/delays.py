@@ -19,10 +19,9 @@ class DelayError(ValueError):
 class Delay:
     """How long an answer waits: a pure function of the seed and the target.
 
-    ``kind`` is none, fixed, exponential or lognormal. ``scale_s`` is the fixed
-    time, the mean or the median, and ``sigma`` the standard deviation of the
-    logarithm. A server with processor time to spare keeps a delay to within
-    about 2 ms.
+    ``kind`` is none, fixed or lognormal. ``scale_s`` is the fixed time or the median,
+    and ``sigma`` the standard deviation of the logarithm. A server with processor time
+    to spare keeps a delay to within about 2 ms.
     """
 
     kind: str = "none"
@@ -43,8 +42,6 @@ class Delay:
         if self.kind == "fixed":
             return self.scale_s
         chance = uniform(self.seed, target)
-        if self.kind == "exponential":
-            return -self.scale_s * math.log(chance)
         return self.scale_s * math.exp(self.sigma * _NORMAL.inv_cdf(chance))
 
 
@@ -55,12 +52,12 @@ def uniform(seed: int, target: bytes) -> float:
 
 
 def parse_delay(spec: str, seed: int) -> Delay:
-    """Read ``none``, ``fixed:MS``, ``exponential:MEAN_MS`` or ``lognormal:MEDIAN_MS[:SIGMA]``.
+    """Read ``none``, ``fixed:MS`` or ``lognormal:MEDIAN_MS[:SIGMA]``.
 
     Raises :class:`DelayError`, which says what to change.
     """
     kind, *texts = spec.split(":")
-    most = {"none": 0, "fixed": 1, "exponential": 1, "lognormal": 2}
+    most = {"none": 0, "fixed": 1, "lognormal": 2}
     try:
         numbers = [float(text if text.isascii() else "") for text in texts]
     except ValueError:
@@ -71,8 +68,7 @@ def parse_delay(spec: str, seed: int) -> Delay:
         or not min(most[kind], 1) <= len(numbers) <= most[kind]
     ):
         raise DelayError(
-            f"{spec}: not a delay; write none, fixed:MS, exponential:MEAN_MS or "
-            "lognormal:MEDIAN_MS[:SIGMA]"
+            f"{spec}: not a delay; write none, fixed:MS or lognormal:MEDIAN_MS[:SIGMA]"
         )
     if not all(0 <= number <= 3_600_000 for number in numbers):
         raise DelayError(f"{spec}: a delay is from 0 ms to an hour (3600000 ms)")

@@ -53,7 +53,7 @@ class Settings:
 async def serve(
     site: Site, listening: socket.socket, control: socket.socket, settings: Settings
 ) -> None:
-    """Serve until a signal, ``/shutdown`` or the end of the parent."""
+    """Serve until a signal or the end of the parent."""
     loop = asyncio.get_running_loop()
     stopped = asyncio.Event()
     for number in stop_signals():
@@ -70,7 +70,7 @@ async def serve(
         poller.wake()
         return core.connect() if handshakes is None else Encrypted(core, handshakes)
 
-    plane = ControlPlane(core, poller, settings.seed, settings.token, stopped.set)
+    plane = ControlPlane(core, poller, settings.seed, settings.token)
     answers = await asyncio.start_server(
         lambda reader, writer: converse(reader, writer, plane.answer), sock=control
     )
@@ -90,7 +90,7 @@ async def serve(
     if settings.poll:
         await poller.start()
     traps: dict[str, asyncio.Server] = {}
-    if isinstance(site, Faults) and tls is not None and tls.authority is not None:
+    if isinstance(site, Faults) and tls is not None:
         traps = await set_traps(core, tls, site.host)
         site.ports |= {name: name_of(trap.sockets[0]) for name, trap in traps.items()}
     facts = tls.facts if tls else None
@@ -130,9 +130,10 @@ def for_people(ready: dict[str, Any]) -> str:
     secured = ""
     if tls is not None:
         tickets = "session tickets" if tls["tickets"] else "no session tickets"
-        secured = f"  TLS: {tls['key']} key, version {tls['version']}, {tickets}\n"
-        if tls["cafile"] is not None:
-            secured += f"  clients trust it with: --cafile {tls['cafile']}\n"
+        secured = (
+            f"  TLS: {tls['key']} key, version {tls['version']}, {tickets}\n"
+            f"  clients trust it with: --cafile {tls['cafile']}\n"
+        )
     return (
         f"serving {ready['site']} at {ready['scheme']}://{ready['listening']}/\n"
         f"  {ready['pages']} pages, {ready['urls']} URLs, {ready['bytes']} bytes, delay "

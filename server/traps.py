@@ -47,7 +47,6 @@ class Cutting(Encrypted):
 async def set_traps(core: Core, tls: Tls, host: str) -> dict[str, asyncio.Server]:
     """Listen on all these ports; returns what listens there, by name."""
     loop = core.loop
-    assert tls.authority is not None
     stranger = Authority(tls.facts.key)
     contexts = {
         name: new_context() for name in ("untrusted", "selfmade", "expired", "elsewhere", "cut")

@@ -33,7 +33,6 @@ from bench.claims import ledger, measure
 from bench.claims.verdict import Evidence
 from bench.costs import accounts as counts
 from bench.costs import report as costs_report
-from bench.costs.accounts import Account
 from bench.fleet import records as fleet_records
 from bench.fleet import report as fleet_report
 from bench.launch import RESULTS, ROOT
@@ -48,9 +47,7 @@ from bench.show.words import machine_words
 from bench.study.report import Report
 from bench.tasks import study as tasks
 from crawlers.chapter import CRAWLS
-from tools import quotes, records, sidebyside
-from tools.cards import document as cards_document
-from tools.cards import libraries
+from tools import libraries, quotes, records, sidebyside
 
 COMMANDS: Final = (
     "study claims --out docs/notebook/claims.md",
@@ -80,11 +77,6 @@ def headline_campaigns() -> list[Analysis]:
     return [published(campaigns.FOLDER / member.campaign) for member in members]
 
 
-@cache
-def counted() -> list[Account]:
-    return counts.accounts(counts.STUDY.last(RESULTS / "costs"))
-
-
 def campaign(name: str, out: Path) -> None:
     """Write the report, summary and charts of a campaign under ``results/``."""
     page.build(analysed(name), out, store.trials_file(RESULTS / name), ledger.sections)
@@ -108,12 +100,6 @@ def costs_table() -> str:
     run = counts.STUDY.last(RESULTS / "costs")
     excerpt = costs_report.excerpt(run, "../results/costs/charts/costs.svg")
     return "\n### ".join(excerpt.split("\n### ")[:2])
-
-
-def cards() -> dict[str, str]:
-    """The files of docs/cards, which the site has, and their text."""
-    sha256 = cite.checksum(store.trials_file(RESULTS / "reference"))
-    return cards_document.pages(analysed("reference"), counted(), sha256)
 
 
 def fleet_tables(name: str, first: int = 0) -> str:

@@ -65,12 +65,7 @@ blocks = number(int, 1, MAX_BLOCKS, f"a whole number above 0, at most {MAX_BLOCK
 seconds = number(
     float, ABOVE_0, MAX_SECONDS, f"a number of seconds above 0, at most {MAX_SECONDS:,}"
 )
-minutes = number(float, ABOVE_0, MAX_SECONDS, "minutes above 0")
 seed = number(int, -MAX_SEED, MAX_SEED, "a whole number of at most 15 digits")
-
-
-def budget(text: str) -> float:
-    return 60 * minutes(text)
 
 
 def campaign(add: Callable[..., Any], profile: str = "quick") -> None:
@@ -88,10 +83,6 @@ def campaign(add: Callable[..., Any], profile: str = "quick") -> None:
     value(add, "--blocks", blocks, "N", "blocks at every point, not the profile's")
     add("--seed", type=seed, help="decides the order of trials (default: random; it is recorded)")
     value(add, "--deadline", seconds, "S", "stop a trial after S seconds")
-    words = "measure for about MIN minutes at most (default: the profile's time); blocks are cut"
-    value(add, "--budget", budget, "MIN", words)
-    words = "measure every block, even if a slow machine takes longer than the profile promises"
-    add("--no-budget", action="store_true", help=words)
     value(add, "--results", Path, "DIR", "folder for campaigns", RESULTS, "results")
     words = "continue this interrupted campaign, with the options it was started with"
     value(add, "--resume", Path, "CAMPAIGN", words)
@@ -121,8 +112,6 @@ def chosen(arguments: argparse.Namespace) -> Options:
         blocks=arguments.blocks,
         seed=arguments.seed,
         deadline_s=arguments.deadline,
-        limited=not arguments.no_budget,
-        budget_s=arguments.budget,
         results=arguments.results,
         resume=arguments.resume,
     )

@@ -11,26 +11,31 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from bench import controls
+from bench.conditions.condition import Condition
 from bench.conditions.ways import NEW
 from bench.costs.accounts import Counted, Crawled
-from bench.launch import OWN_PYTHON
+from bench.launch import OWN_PYTHON, output
+from bench.machine import cpu
 from bench.machine.instruments import Counts, Instrument
 from bench.plan import backends, workloads
+from bench.plan.labels import Label
 from bench.plan.participants import MAIN_VARIANTS, Participants, only
+from bench.plan.plan import Turn
 from bench.plan.profiles import SERVING
 from bench.plan.workloads import SERVED, SITE_SEED, WARMUP_SITE, Point
-from bench.run import judge
-from bench.sides.process import ProcessError, WorkerProcess, kill
+from bench.run import block, judge
+from bench.run.trial import Bench, Crawling
+from bench.sides.process import ProcessError, WorkerProcess
 from bench.sides.protocol import Command, Load
 from bench.sides.servers import ModelServer, Server, ServerError
 from bench.sides.settled import SWITCH_INTERVAL
-from bench.sides.sides import PLACES, Progress
+from bench.sides.sides import PLACES, Progress, Sides
 from bench.study.runner import Lost, Program, losing
 from crawlers.backend import Backend
 from crawlers.registry import MODELS
@@ -73,7 +78,7 @@ def takes_part(name: str, workload: str) -> bool:
     return workload == "fetch" or name != FLOOR
 
 
-# --- one backend under an instrument, checked like any trial -----------------------------------
+# --- one crawl under an instrument, checked like any trial --------------------------------------
 
 STEP_S: Final = 20.0
 """How long a step may take where no instrument slows it: to start and warm up, to crawl (a hundred
@@ -83,91 +88,51 @@ ENDING_S = 60.0
 """An instrument writes its counts when the worker ends."""
 
 
-class Crawler:
-    """One backend with one hash seed under one instrument.
+@dataclass(frozen=True, kw_only=True)
+class Slowed(Condition):
+    """Under an instrument, which does not slow a time.
 
-    Each crawl runs in a fork of one process (:mod:`bench.costs.forking`).
+    A thread waits 5 ms for the interpreter's lock before it asks for it. A hundred threads that
+    wait for one that is 40 times slower would ask 40 times as often for each page.
     """
 
-    def __init__(self, backend: str, instrument: Instrument, seed: int, lane: Lane) -> None:
-        self._backend, self._instrument, self._seed = backend, instrument, seed
-        self._lane = lane
-        self._control = backend if backend in controls.CONTROLS else None
-        self._step_s = STEP_S * instrument.slowness
-        self._worker: WorkerProcess | None = None
+    switch_interval_s: float
 
-    def pair(self, workload: str, pages: int) -> Crawled:
-        """What a crawl of so many pages took, and one of twice as many. Raises :class:`Lost`."""
-        make, slots, who = WORKLOADS[workload], self._lane.slots, only(MODELS, 1)
-        small, large = (self.count(make(slots, urls, who)) for urls in (pages, 2 * pages))
-        # A control goes through its job several times.
-        return both(pages * (controls.REPEATS if self._control else 1), small, large)
+    def command(self, command: Command, sides: Sides) -> Command:
+        return replace(command, switch_interval_s=self.switch_interval_s)
 
-    def count(self, point: Point) -> Counts:
-        """What one crawl took.
 
-        Raises :class:`Lost` when the crawl failed, or was not correct. The process is then gone,
-        and the next crawl starts another.
-        """
-        instrument, scratch, conditions = self._instrument, self._lane.scratch, point.conditions
-        server = self._lane.server(point.site)
-        command = Command(
-            backend=self._backend,
-            prefix=server.prefix,
-            warmup_prefix=self._lane.server(WARMUP_SITE).prefix,
-            urls=point.urls,
-            slots=point.slots,
-            timeout_s=self._step_s,
-            switch_interval_s=switch_interval_s(instrument),
-            out=str(scratch / "times"),
-            keep_alive=all(condition.keep_alive for condition in conditions),
-        )
-        started = self._worker
-        worker = self._worker = started or self._start()
-        try:
-            with losing(worker):
-                if started is None:
-                    worker.command(command)
-                    worker.ready(self._step_s)
-                others = instrument.files(scratch)
-                worker.command(command)
-                worker.ready(self._step_s)
-                server.reset()
-                worker.go()
-                result = worker.result(time.monotonic() + self._step_s)
-                reason = judge.void_reason(
-                    conditions,
-                    result,
-                    server.ledger(),
-                    point.slots,
-                    server.digest,
-                    urls=point.urls,
-                    control=self._control,
-                )
-                if reason:
-                    raise Lost(reason, void=True)
-                worker.ready(ENDING_S * instrument.slowness)
-                return instrument.results(scratch, others)
-        except Lost:
-            self.close()
-            raise
-
-    def _start(self) -> WorkerProcess:
-        instrument, scratch = self._instrument, self._lane.scratch
-        instrument.clear(scratch)
-        return WorkerProcess(
-            f"the worker under {instrument.tool}",
-            python=[*instrument.wrap(scratch), *OWN_PYTHON],
-            extra_environment={"PYTHONHASHSEED": str(self._seed)},
-            module="bench.costs.forking",
-        )
-
-    def close(self) -> None:
-        worker, self._worker = self._worker, None
-        if worker is not None:
-            worker.end()
-            kill(worker.pid)  # a fork that hangs
-            worker.close(0.0)
+def crawled(backend: Backend, tool: Instrument, repeat: int, point: Point, lane: Lane) -> Counts:
+    """What one crawl took, from the start of its process to the end. Raises :class:`Lost`."""
+    patience, seed = STEP_S * tool.slowness, 0  # a round has the same seeds on every machine
+    pinning = cpu.Pinning([], [], "counts are the same on every processor")
+    bench = Bench(
+        {None: lane.server(WARMUP_SITE)},
+        {backend.name: backend},
+        pinning,
+        seed,
+        lane.scratch,
+        deadline_s=patience,
+        pythons={"": [*tool.wrap(lane.scratch), *OWN_PYTHON]},
+    )
+    slowed = Slowed(switch_interval_s=switch_interval_s(tool))
+    point = replace(point, interleaved=False, conditions=(*point.conditions, slowed))
+    trial = Crawling(bench, point, Turn(repeat, point.id, 0, Label(backend.name)), 0)
+    tool.clear(lane.scratch)
+    with ExitStack() as stack:
+        block.start(stack, trial, lane.server(point.site))
+        stack.callback(trial.end)
+        with losing(trial.worker):
+            trial.tell()
+            trial.worker.ready(patience)
+            trial.warm()
+            trial.worker.go()
+            trial.result = trial.worker.result(time.monotonic() + patience)
+            trial.collect()
+            if reason := trial.why_void(trial.result, {}):
+                raise Lost(reason, void=True)
+            trial.worker.end(ENDING_S * tool.slowness)
+            return tool.results(lane.scratch)
 
 
 def both(pages: int, small: Counts, large: Counts) -> Crawled:
@@ -176,11 +141,7 @@ def both(pages: int, small: Counts, large: Counts) -> Crawled:
 
 
 def switch_interval_s(instrument: Instrument) -> float:
-    """How long a thread waits for the interpreter's lock before it asks for it.
-
-    The usual 5 ms are a time, which a tool does not slow. A hundred threads that wait for one that
-    is 40 times slower would ask 40 times as often for each page.
-    """
+    """How long a thread waits for the interpreter's lock: see :class:`Slowed`."""
     return sys.getswitchinterval() * instrument.slowness
 
 
@@ -238,6 +199,8 @@ class Lane:
     def __init__(self, pages: int, slots: int, stack: ExitStack) -> None:
         self.pages, self.slots, self._stack = pages, slots, stack
         self.scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="c10k-")))
+        # Or the first worker that is counted would compile it. Of backends, a look has done so.
+        output([*OWN_PYTHON, "-c", "import bench.sides.worker, bench.controls.programs"], STEP_S)
         self._running: dict[str, Server] = {}
 
     def server(self, site: str) -> Server:
@@ -247,18 +210,24 @@ class Lane:
             self._running[site] = self._stack.enter_context(server)
         return self._running[site]
 
-    def crawl(self, name: str, tool: Instrument, names: Sequence[str], repeat: int) -> Counted:
-        """One program in one round, whose crawls share a process. Raises :class:`Lost`."""
-        with closing(Crawler(name, tool, repeat + 1, self)) as crawler:
-            counted, lost = Counted(), None
-            for workload in names:
-                try:
-                    counted.crawls[workload] = crawler.pair(workload, self.pages)
-                except Lost as error:
-                    why, void = f"{workload}: {error}", error.status == "void"
-                    lost = lost or Lost(why, void=void, part=counted)
-            if lost:
-                raise lost
+    def crawl(
+        self, backend: Backend, tool: Instrument, names: Sequence[str], repeat: int
+    ) -> Counted:
+        """One program in one round. Raises :class:`Lost`."""
+        counted, lost, count = Counted(), None, partial(crawled, backend, tool, repeat)
+        for workload in names:
+            make, sizes = WORKLOADS[workload], (self.pages, 2 * self.pages)
+            try:
+                small, large = (count(make(self.slots, n, only(MODELS, 1)), self) for n in sizes)
+            except Lost as error:
+                why, void = f"{workload}: {error}", error.status == "void"
+                lost = lost or Lost(why, void=void, part=counted)
+            else:
+                # A control goes through its job several times.
+                pages = self.pages * (controls.REPEATS if backend.family == controls.FAMILY else 1)
+                counted.crawls[workload] = both(pages, small, large)
+        if lost:
+            raise lost
         return counted
 
     def serve(self, name: str, tool: Instrument, repeat: int) -> Counted:
@@ -279,22 +248,23 @@ def programs(
     What cannot run here is refused. Raises :class:`bench.errors.BenchError` for a backend that
     does not exist.
     """
-    crawled = [name for name in names if name != SERVE]
+    crawls = [name for name in names if name != SERVE]
     ours = {*controls.CONTROLS, *backends.ONLY_SERVERS}
     others = None if wanted is None else [name for name in wanted if name not in ours]
     known: list[Backend] = []
-    if crawled and others != []:
+    if crawls and others != []:
         known = backends.look_up() if others is None else backends.choose(others)
-    chosen = [backend.name for backend in known if not backend.missing]
-    floor = [FLOOR] if crawled and (wanted is None or FLOOR in wanted) else []
+    chosen = [backend for backend in known if not backend.missing]
+    if wanted is None or FLOOR in wanted:
+        chosen.insert(0, controls.CONTROLS[FLOOR])
     served = (FLOOR, *SERVING) if SERVE in names else ()
     for tool in tools:
         if tool.missing is not None:
             yield Program(tool.name, partial(lane.serve, "", tool), refused=tool.missing)
             continue
-        for name in (*floor, *chosen):
-            if fit := [workload for workload in crawled if takes_part(name, workload)]:
-                yield Program(f"{name}/{tool.name}", partial(lane.crawl, name, tool, fit))
+        for each in chosen:
+            if fit := [workload for workload in crawls if takes_part(each.name, workload)]:
+                yield Program(f"{each.name}/{tool.name}", partial(lane.crawl, each, tool, fit))
         for name in served:
             if wanted is None or name in wanted:
                 yield Program(f"{name}/{SERVE}/{tool.name}", partial(lane.serve, name, tool))

@@ -1,7 +1,7 @@
 """Counted costs for readers: tables, a chart and ``summary.md``.
 
-Every table and chart names the interpreter on which it was counted, because cards and documents
-show them with measurements on another one.
+Every table and chart names the interpreter on which it was counted, because documents show
+them with measurements on another one.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,22 +41,18 @@ class Instrument:
     slowness: float = 1.0  # how many times longer the worker may take
     missing: str | None = None  # why it cannot be used here, and what to do
 
-    def files(self, folder: Path) -> frozenset[Path]:
-        return frozenset(folder.glob(f"{OUTPUT}*"))
-
     def clear(self, folder: Path) -> None:
-        for left in self.files(folder):
+        for left in folder.glob(f"{OUTPUT}*"):
             left.unlink()
 
-    def results(self, folder: Path, others: Collection[Path] = ()) -> Counts:
-        """The counts that it left in the folder, but for those of ``others``; removes the files.
+    def results(self, folder: Path) -> Counts:
+        """The counts that it left in the folder; removes the files.
 
         Raises :class:`ValueError` when there is none, or it cannot be read.
         """
-        files = sorted(self.files(folder) - set(others))
+        files = sorted(folder.glob(f"{OUTPUT}*"))
         texts = [file.read_text(encoding="utf-8", errors="replace") for file in files]
-        for file in files:
-            file.unlink()
+        self.clear(folder)
         return self.read(texts)
 
 

@@ -17,7 +17,6 @@ from bench.plan.labels import TWIN, Label
 from bench.plan.profiles import Profile
 from bench.plan.workloads import Point
 from bench.schema import (
-    Budget,
     CampaignRecord,
     Environment,
     Interpreter,
@@ -65,11 +64,6 @@ class PlannedPoint:
     @property
     def blocks(self) -> int:
         return max(self.labels.values())
-
-    def resized(self, blocks: int) -> PlannedPoint:
-        return replace(
-            self, labels={label: min(planned, blocks) for label, planned in self.labels.items()}
-        )
 
     @property
     def record(self) -> PointPlan:
@@ -198,7 +192,6 @@ def campaign_record(
     interpreters: Sequence[Interpreter] = (),
     missing: Mapping[str, str] = MappingProxyType({}),
     known: Sequence[Backend] = (),
-    budget: Budget | None = None,
 ) -> CampaignRecord:
     created = datetime.now(UTC)
     labels = [label for entry in plan.entries for label in entry.labels]
@@ -220,7 +213,6 @@ def campaign_record(
         interpreters=list(interpreters),
         interpreters_missing=dict(missing),
         rungs=[Rung.model_validate(backend, from_attributes=True) for backend in known],
-        budget=budget,
     )
 
 

@@ -1,11 +1,10 @@
 """Profiles: which points a campaign measures, and how often.
 
 A *profile* is a set of points, each with those who take part, and in how many blocks
-(:class:`bench.plan.participants.Participants`). Profiles are sized for two processors; a slower
-machine gets fewer blocks, see :mod:`bench.plan.budget`. Pages are chosen so that ``callbacks``
-works for about 0.3 s in each block of a point in turns of the full profile, which is thirty turns;
-every other label gets a site on which it works for as long (:mod:`bench.plan.budget`). Whole trials
-of a model backend take half a second to two seconds.
+(:class:`bench.plan.participants.Participants`). Profiles are sized for two processors. Pages are
+chosen so that ``callbacks`` works for about 0.3 s in each block of a point in turns of the full
+profile, which is thirty turns; every other label gets a site on which it works for as long
+(:mod:`bench.plan.durations`). Whole trials of a model backend take half a second to two seconds.
 Blocks and pages come from the scatter of the A/A pairs in a reference campaign
 (docs/notebook/method-studies.md, "How many blocks, and how long").
 """
@@ -96,15 +95,13 @@ class Profile:
     """A named amount of measuring.
 
     ``backends`` are measured unless the user names others, None for all that
-    are installed. ``budget_s`` is how long the measuring may take, None for
-    as long as it needs; the time that the summary promises includes the charts.
+    are installed. The time that the summary promises includes the charts.
     """
 
     name: str
     summary: str
     points: tuple[Point, ...]
     backends: tuple[str, ...] | None
-    budget_s: float | None = None
 
 
 def smoke() -> Profile:
@@ -129,7 +126,6 @@ def smoke() -> Profile:
             points.recorder_cost(6000, 1),
         ),
         backends=MODELS,
-        budget_s=75.0,
     )
 
 
@@ -165,7 +161,6 @@ def quick() -> Profile:
             points.in_modes("connect", 100, 15_000, only(ON_ASYNCIO, 5)),
         ),
         backends=(*MODELS, *OTHER_LIBRARIES, *REMEDIES[:2]),
-        budget_s=225.0,
     )
 
 
@@ -231,7 +226,6 @@ def full() -> Profile:
             points.hold(1000, SERVED_ONCE, tls=True),
         ),
         backends=None,
-        budget_s=2400.0,
     )
 
 
@@ -262,7 +256,6 @@ def headlines() -> Profile:
             points.hold(1000, only(SERVING, 2)),
         ),
         backends=(*CITED, PINNED, *MAPPED[:1], "aiohttp_web"),
-        budget_s=600.0,
     )
 
 
@@ -283,7 +276,6 @@ def reference() -> Profile:
             points.hold(10000, SERVED_ONCE),
         ),
         backends=None,
-        budget_s=2700.0,
     )
 
 
@@ -299,9 +291,7 @@ def equal() -> Profile:
     flipped. One more point compares memory on all processors.
     """
     who = only(STARRING, 5)
-    crawl = replace(
-        points.closed_loop("equal", REFERENCE_SLOTS, 14000, who), interleaved=True, sole=True
-    )
+    crawl = replace(points.closed_loop("equal", REFERENCE_SLOTS, 14000, who), interleaved=True)
     held = replace(
         points.c10k(1000, who),
         workload="equal",
@@ -403,13 +393,11 @@ def profile(name: str, only: Sequence[str] | None = None) -> Profile:
         if not only or known_as(point) & {*taken[source.name]}
     }
     usual = [source.backends for source in used]
-    times = [source.budget_s for source in used]
     return replace(
         used[0],
         name=JOINED.join(source.name for source in used),
         points=tuple(by_id.values()),
         backends=None if None in usual else tuple(dict.fromkeys(n for u in usual for n in u or ())),
-        budget_s=None if None in times else max(time_s or 0.0 for time_s in times),
     )
 
 

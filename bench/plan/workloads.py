@@ -77,7 +77,7 @@ DEFAULT_SIGMA = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One setting of one workload. How long a trial should take: :mod:`bench.plan.budget`."""
+    """One setting of one workload. How long a trial should take: :mod:`bench.plan.durations`."""
 
     workload: str
     site: str  # the server's site specification
@@ -94,7 +94,6 @@ class Point:
     # each trial runs whole and alone.
     interleaved: bool = False
     rounds: int = 0  # of turns, where the load has no end; 0: until a crawl has no more pages
-    sole: bool = False  # alone answers a question: loses its interval last
     beside: str = ""  # another point, with whose blocks its own coincide if it has as many
     deadline_s: float = 60.0
     waits_s: float = 0.0  # of a trial, on any machine
@@ -278,7 +277,7 @@ FEW: Final = (1, 2, 3, 5, 10)
 def few(slots: int, who: Participants) -> Point:
     """A crawl over few connections; threads and loops are placed alike: with one, that decides."""
     point = closed_loop("few", slots, 9000 if slots == 1 else 14000, who)
-    return replace(point, conditions=(EVERYWHERE,), interleaved=True, sole=True)
+    return replace(point, conditions=(EVERYWHERE,), interleaved=True)
 
 
 MODES: Final[Mapping[str, tuple[Condition, ...]]] = {
@@ -318,7 +317,7 @@ def handovers(what: Literal["crawled", "fetched"], pages: int, blocks: int) -> P
         point = closed_loop("handovers", REFERENCE_SLOTS, pages, who)
     else:
         point = listed("handovers", REFERENCE_SLOTS, pages, who)
-    return replace(point, setting=what, conditions=(WINDOWS,), varied=(ALL.of(BASE),), sole=True)
+    return replace(point, setting=what, conditions=(WINDOWS,), varied=(ALL.of(BASE),))
 
 
 # --- waiting -----------------------------------------------------------------------------
@@ -354,13 +353,13 @@ def crossover(slots: int, delay_ms: int, pages: int, who: Participants) -> Point
     at most is then exact, and no slow answer decides when a short trial ends.
     """
     point = opened("crossover", slots, pages, who, f"fixed:{delay_ms}")
-    return replace(point, setting=f"{slots}x{delay_ms}ms", sole=True)
+    return replace(point, setting=f"{slots}x{delay_ms}ms")
 
 
 def switch(slots: int, pages: int, blocks: int) -> Point:
     """Threads that wait: what the interpreter's switch interval costs them."""
     point = closed_loop("ladder", slots, pages, only(SWITCHING, blocks), delay=WAITING_DELAY)
-    return replace(point, varied=(), sole=True)
+    return replace(point, varied=())
 
 
 def regime(slots: int, delay_ms: int, pages: int, who: Participants) -> Point:
@@ -444,7 +443,6 @@ def mixed(work_ms: int, rate: int, seconds: float, who: Participants) -> Point:
         workload="mixed",
         setting=str(work_ms),
         conditions=(Scheduled(per_s=rate), WithWork(ms=work_ms), Spreading(how="shared", who=ABLE)),
-        sole=True,
     )
 
 
@@ -458,7 +456,7 @@ def processors(how: SpreadOver, pages: int, who: Participants, over: int | None 
     setting = how if over is None else f"{over}{how}"
     point = closed_loop("processors", REFERENCE_SLOTS, pages, who, setting=setting)
     spread = Spreading(how=how, over=over, who=ABLE)
-    return replace(point, conditions=(spread,), sole=over is None)
+    return replace(point, conditions=(spread,))
 
 
 def scaling(pages: int, blocks: int) -> list[Point]:

@@ -1,6 +1,6 @@
 """What a question is: one thing that people ask, from its measurement to its headline.
 
-A module of this package is a question. Report, summary, findings and cards go through
+A module of this package is a question. Report, summary and findings go through
 :data:`bench.questions.QUESTIONS` and know none of them by name.
 """
 

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from bench.controls import CONTROLS
 from bench.histograms import FloatArray
 from bench.machine import cpu, host, kernel
-from bench.plan.budget import once, sized, turn_s
+from bench.plan.durations import once, sized, turn_s
 from bench.plan.plan import Turn
 from bench.plan.workloads import Point
 from bench.run import record

@@ -15,7 +15,7 @@ from bench import turnlog
 from bench.launch import OWN_PYTHON
 from bench.machine import cpu
 from bench.plan.backends import of_role
-from bench.plan.budget import SHARED_SERVER_SLOTS, trial_s
+from bench.plan.durations import SHARED_SERVER_SLOTS, trial_s
 from bench.plan.labels import Label
 from bench.plan.plan import Plan, Turn, key
 from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
@@ -102,9 +102,9 @@ class Campaign:
             free_threaded=self.earlier.campaign.free_threaded,
         )
         for (_, point_id), turns in groupby(list(self._left), lambda t: (t.block, t.point)):
-            self._point(bench, stack, self.plan.points[point_id], list(turns))
+            self._point(bench, self.plan.points[point_id], list(turns))
 
-    def _point(self, bench: Bench, campaign: ExitStack, point: Point, turns: list[Turn]) -> None:
+    def _point(self, bench: Bench, point: Point, turns: list[Turn]) -> None:
         """One block of one point: all its labels in turns, or a whole trial of each.
 
         Whole trials share a server. One that is killed fails the trial that was running, and no
@@ -126,7 +126,6 @@ class Campaign:
                     else:
                         able[number] = turn
                 if able:
-                    self._check_warmup(bench, campaign)
                     if point.load is None and not point.interleaved:
                         shared = self._fit(shared, stack, bench, point)
                     names = ", ".join(str(turn.label) for turn in able.values())
@@ -152,12 +151,6 @@ class Campaign:
         stack.close()
         self._show(f"{point.id}: starting the server")
         return stack.enter_context(start(point, bench.pinning))
-
-    def _check_warmup(self, bench: Bench, campaign: ExitStack) -> None:
-        for tls, server in bench.warmups.items():
-            if not server.listens:
-                self._note("the warm-up server is gone; starting another")
-                bench.warmups[tls] = campaign.enter_context(warmup_server(bench.pinning, tls))
 
     def _ceiling(self, bench: Bench, point: Point, number: int) -> None:
         with start(point, bench.pinning) as server:
@@ -186,10 +179,7 @@ class Campaign:
 
     def _left_s(self, wall_s: float) -> float:
         """How long the rest will take: what the plan gives it, at the pace of what has run."""
-        budget = self.earlier.campaign.budget
-        pace = budget.slowness if budget else 1.0
-        if self._planned_s:
-            pace = wall_s / self._planned_s
+        pace = wall_s / self._planned_s if self._planned_s else 1.0
         return pace * self._plan_s(self._left)
 
     def _plan_s(self, turns: Iterable[Turn]) -> float:

@@ -1,26 +1,20 @@
-"""Before a campaign: what this machine forbids, who else measures, and whether there is time."""
+"""Before a campaign: what this machine forbids, and how fast it is."""
 
 from __future__ import annotations
 
-import re
-import secrets
-import socket
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from rich.console import Console
 
-from bench.machine import doctor, host, procfs
+from bench.machine import doctor, host
 from bench.machine.doctor import Needs
-from bench.plan import budget
 from bench.plan.backends import of_role
 from bench.plan.labels import Label
-from bench.plan.plan import Plan, PlannedPoint
+from bench.plan.plan import Plan
 from bench.plan.workloads import Point
-from bench.schema import Budget
-from bench.text import KIB, minutes
+from bench.text import KIB
 from crawlers.backend import Backend
 from crawlers.catalogue import OURS
 
@@ -101,16 +95,6 @@ def over_tls(point: Point, label: Label) -> dict[str, int]:
     return {"tls_client": client_kib(label.name) * KIB, "tls_server": SERVER_KIB * KIB}
 
 
-def in_time(
-    entries: list[PlannedPoint], budget_s: float, console: Console
-) -> tuple[list[PlannedPoint], Budget]:
-    """Cut the blocks that this machine has no time for, and say which."""
-    kept, fitted = budget.fit(entries, budget_s, slowness())
-    if fitted.cuts:
-        console.print(explain(fitted))
-    return kept, fitted
-
-
 def slowness() -> float:
     """How many times longer a trial takes here than on the reference machine.
 
@@ -118,58 +102,3 @@ def slowness() -> float:
     8.7 and 11.4 ms, as other programs had it, its fastest twentieth between 8.2 and 8.7 ms.
     """
     return min(host.spin() for _ in range(PROBES)) / USUAL_PROBE_S
-
-
-def explain(fitted: Budget) -> str:
-    fewer = [f"{cut.point} ({cut.blocks} of {cut.planned})" for cut in fitted.cuts if cut.blocks]
-    dropped = [cut.point for cut in fitted.cuts if not cut.blocks]
-    cuts = [f"these points get fewer blocks: {', '.join(fewer)}"] if fewer else []
-    cuts += [f"these are left out: {', '.join(dropped)}"] if dropped else []
-    late = fitted.expected_s > fitted.budget_s
-    return (
-        f"trials take {fitted.slowness:.1f} times as long here as the profile assumes, "
-        f"{minutes(fitted.planned_s)} min in all. To measure for no more than "
-        f"{minutes(fitted.budget_s)} min, {'; '.join(cuts)}."
-        + (f" That still takes about {minutes(fitted.expected_s)} min." if late else "")
-        + " Use --no-budget to measure every block."
-    )
-
-
-# --- other campaigns ---------------------------------------------------------------------
-
-
-NAME = "c10k-crawlers.campaign."
-
-
-@contextmanager
-def announced(console: Console) -> Iterator[None]:
-    """Warn about other campaigns at the start, and at the end: they share the processors.
-
-    Every campaign has a socket with a name in the kernel's memory (unix(7), "abstract"), which
-    goes with its process, however that ends. One that starts sends a word to each of the others.
-    """
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as own:
-        own.setblocking(False)
-        others = re.findall(rf" @({re.escape(NAME)}\w+)$", procfs.read("proc/net/unix") or "", re.M)
-        for other in others:
-            with suppress(OSError):  # it has just ended
-                own.sendto(b"hello", f"\0{other}")
-        with suppress(OSError):  # not Linux
-            own.bind(f"\0{NAME}{secrets.token_hex(8)}")
-        if others:
-            console.print(
-                "warning: another campaign is running on this machine; both will measure each "
-                "other's load. Stop one of them",
-                style="yellow",
-            )
-        try:
-            yield
-        finally:
-            with suppress(BlockingIOError):
-                others += [own.recv(100).decode()]
-            if others:
-                console.print(
-                    "warning: another campaign ran on this machine at the same time, so both "
-                    "measured each other's load. Run them one after the other",
-                    style="yellow",
-                )

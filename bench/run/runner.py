@@ -18,7 +18,7 @@ from bench.launch import OWN_PYTHON, RESULTS, ROOT, shown
 from bench.machine import doctor, environment, interpreters
 from bench.machine.interpreters import FoundInterpreter
 from bench.plan import backends, plan, profiles
-from bench.plan.budget import plan_s
+from bench.plan.durations import plan_s
 from bench.plan.labels import Label, on_each
 from bench.plan.plan import Plan, PlanError, PlannedPoint, Selection
 from bench.plan.profiles import Profile
@@ -47,13 +47,11 @@ class Options:
     base: str | None = None  # of all ratios, if it is not the usual one
     only: Sequence[str] | None = None
     selection: Selection | None = None
-    blocks: int | None = None  # if given, never cut
+    blocks: int | None = None  # at every point
     seed: int | None = None
     results: Path = RESULTS
     resume: Path | None = None  # a campaign to continue, with its own options
     deadline_s: float | None = None
-    limited: bool = True  # a slow machine may cut blocks to stay within the budget
-    budget_s: float | None = None  # in place of the profile's
     interpreters: Sequence[FoundInterpreter] = ()  # every backend runs on each of them
     missing: Mapping[str, str] = field(default_factory=dict)  # releases not found, and why
     command: Sequence[str] = field(default_factory=lambda: own_command(sys.argv))
@@ -71,9 +69,6 @@ def run(options: Options, console: Console) -> Finished:
     doctor.require_proc()
     profile, known, names, entries = choose(options)
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)
-    budget, budget_s = None, options.budget_s or profile.budget_s
-    if options.limited and options.blocks is None and budget_s is not None:
-        entries, budget = preflight.in_time(entries, budget_s, console)
     todo = plan.make(entries, seed)
     record = plan.campaign_record(
         todo,
@@ -85,7 +80,6 @@ def run(options: Options, console: Console) -> Finished:
         interpreters=[python.record for python in options.interpreters],
         missing=options.missing,
         known=known,
-        budget=budget,
     )
     if options.base is not None:
         record = backends.rebased(record, options.base)
@@ -138,15 +132,14 @@ def measure(
         deadline_s=options.deadline_s,
         pythons={"": OWN_PYTHON} | {python.name: python.command for python in options.interpreters},
     )
-    expected_s = plan_s(todo.entries, record.budget.slowness if record.budget else 1.0)
+    expected_s = plan_s(todo.entries, preflight.slowness())
     console.print(
         f"campaign {record.campaign}: profile {record.profile}, {record.blocks} blocks, "
         f"{len(todo.turns)} trials of {', '.join(record.backends)}, seed {record.seed}; "
         f"about {minutes(expected_s)} min\nrecords: {shown(log.path)}",
         soft_wrap=True,
     )
-    with preflight.announced(console):
-        end = campaign.run()
+    end = campaign.run()
     return Finished(folder, store.load(folder), end)
 
 

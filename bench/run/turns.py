@@ -43,7 +43,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.machine import cpu, host
-from bench.plan.budget import LONG_TURN_SLOTS, TURN_S
+from bench.plan.durations import LONG_TURN_SLOTS, TURN_S
 from bench.sides.process import interruptible
 
 # --- a process group ---------------------------------------------------------------------
@@ -398,7 +398,7 @@ def level(turns: list[TurnTaken], among: Collection[int]) -> tuple[list[TurnTake
 
     The first fifth of a tree is its inner pages, whose links are new. They cost half as much
     again as the leaves. One label's site is too large if its weight is wrong
-    (:mod:`bench.plan.budget`). Then its turns hold more of the first pages than another's, and a
+    (:mod:`bench.plan.durations`). Then its turns hold more of the first pages than another's, and a
     page seems to cost more. Up to the same place, all crawls have the same pages.
     """
     counted = [[t.reached for t in turns if t.taker == place and t.counted] for place in among]

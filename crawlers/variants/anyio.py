@@ -29,18 +29,26 @@ from crawlers.recorder import Recorder
 from crawlers.sockets import unasked
 from crawlers.stop import Stop
 from crawlers.variants import _scopes
-from crawlers.variants._scopes import Slot, work
-from crawlers.variants._slots import Connection, disconnect, overdue, taken
+from crawlers.variants._scopes import Slot, run
+from crawlers.variants._slots import Connection, disconnect
 from crawlers.variants._stack import cause_of, handshaking, version_of
 
 
 class Shared(_scopes.Shared):
     """The state that the slots of one crawl share."""
 
+    library = anyio
+    open_group = staticmethod(anyio.create_task_group)
+
     def __init__(self, job: Job, recorder: Recorder) -> None:
-        super().__init__(job, recorder, anyio.CancelScope, take, fetch)
+        super().__init__(job, recorder, fetch)
         self.idle: list[anyio.Event] = []
-        self.closing: list[Any] = []
+
+    async def wait(self) -> None:
+        """Be idle until :meth:`wake`."""
+        idle = anyio.Event()
+        self.idle.append(idle)
+        await idle.wait()
 
     def wake(self, count: int) -> None:
         """Let up to ``count`` idle slots look for work again."""
@@ -117,47 +125,10 @@ def lost(exchange: Exchange, error: Exception) -> None:
     exchange.fail(cause_of(error) or OSError(ECONNRESET, ""))
 
 
-async def take(shared: Shared, slot: Slot) -> Fetch | None:
-    """The next fetch, suspended until there is one; None when the crawl is over."""
-    await shared.flush()
-    while (item := shared.frontier.take()) is None:
-        if shared.frontier.finished:
-            shared.wake(len(shared.idle))
-            disconnect(slot)
-            await shared.flush()
-            return None
-        slot.waited = True
-        idle = anyio.Event()
-        shared.idle.append(idle)
-        await idle.wait()
-    return taken(shared, slot, item)
-
-
-async def watch(shared: Shared, stop: Stop) -> None:
-    """Cancel the exchanges that ran out of time, at every tick."""
-    while True:
-        for slot in overdue(shared, stop):
-            slot.scope.cancel()
-        await anyio.sleep(stop.tick_s)
-
-
 async def main(name: str, job: Job, recorder: Recorder, stop: Stop) -> CrawlReport:
-    """Run one task for each slot, until all are done."""
+    """Crawl, and report."""
     shared = Shared(job, recorder)
-    try:
-        shared.frontier.start(monotonic())
-        async with anyio.create_task_group() as keeper:
-            async with anyio.create_task_group() as group:
-                for slot in shared.slots:
-                    group.start_soon(work, shared, slot)
-                keeper.start_soon(watch, shared, stop)
-            keeper.cancel_scope.cancel()
-    finally:
-        for slot in shared.slots:
-            disconnect(slot)
-        await shared.flush()
-    if shared.failure is not None:
-        raise shared.failure
+    await run(shared, stop)
     return shared.frontier.report(name, {"library": version_of("anyio")})
 
 

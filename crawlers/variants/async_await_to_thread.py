@@ -31,7 +31,7 @@ async def fetch(shared: Shared, slot: async_await.Slot, item: Fetch) -> Exchange
     """One exchange of the model, and then its work, which the loop does not wait for."""
     exchange = await async_await.fetch(shared, slot, item)
     job = shared.job.work
-    if job is None or not work.needs(shared.job, item.url, exchange):
+    if job is None or item.url not in job.urls or exchange.status != 200:
         return exchange
     try:
         work.elsewhere[item.url] = await shared.hand_over(exchange.body, job.rounds)

@@ -28,8 +28,8 @@ from crawlers.recorder import Recorder
 from crawlers.sockets import unasked
 from crawlers.stop import Stop
 from crawlers.variants import _scopes
-from crawlers.variants._scopes import Fetcher, work
-from crawlers.variants._slots import disconnect, overdue, taken
+from crawlers.variants._scopes import Fetcher, run
+from crawlers.variants._slots import disconnect
 from crawlers.variants._stack import cause_of, handshaking
 
 if TYPE_CHECKING:
@@ -53,10 +53,16 @@ class Shared(_scopes.Shared):
     """The state that the slots of one crawl share; ``fetch`` is the variant's."""
 
     slot_type = Slot
+    library = trio
+    open_group = staticmethod(trio.open_nursery)
 
     def __init__(self, job: Job, recorder: Recorder, fetch: Fetcher) -> None:
-        super().__init__(job, recorder, trio.CancelScope, take, fetch)
+        super().__init__(job, recorder, fetch)
         self.idle = trio.lowlevel.ParkingLot()
+
+    async def wait(self) -> None:
+        """Be idle until :meth:`wake`."""
+        await self.idle.park()
 
     def wake(self, count: int) -> None:
         """Let up to ``count`` idle slots look for work again."""
@@ -140,42 +146,10 @@ def lost(exchange: Exchange, error: Exception) -> None:
     exchange.fail(cause_of(error) or error)
 
 
-async def take(shared: Shared, slot: Slot) -> Fetch | None:
-    """The next fetch, suspended until there is one; None when the crawl is over."""
-    while (item := shared.frontier.take()) is None:
-        if shared.frontier.finished:
-            shared.wake(len(shared.idle))
-            disconnect(slot)
-            return None
-        slot.waited = True
-        await shared.idle.park()
-    return taken(shared, slot, item)
-
-
-async def watch(shared: Shared, stop: Stop) -> None:
-    """Cancel the exchanges that ran out of time, at every tick."""
-    while True:
-        for slot in overdue(shared, stop):
-            slot.scope.cancel()
-        await trio.sleep(stop.tick_s)
-
-
 async def main(name: str, job: Job, recorder: Recorder, fetch: Fetcher, stop: Stop) -> CrawlReport:
-    """Run one task for each slot, until all are done."""
+    """Crawl, and report."""
     shared = Shared(job, recorder, fetch)
-    try:
-        shared.frontier.start(monotonic())
-        async with trio.open_nursery() as keeper:
-            async with trio.open_nursery() as nursery:
-                for slot in shared.slots:
-                    nursery.start_soon(work, shared, slot)
-                keeper.start_soon(watch, shared, stop)
-            keeper.cancel_scope.cancel()
-    finally:
-        for slot in shared.slots:
-            disconnect(slot)
-    if shared.failure is not None:
-        raise shared.failure
+    await run(shared, stop)
     return shared.frontier.report(name, {"loop": f"trio {trio.__version__}"})
 
 

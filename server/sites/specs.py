@@ -8,7 +8,7 @@ from server.sites.directory import Directory
 from server.sites.faults import make_faults
 from server.sites.listing import Listing
 from server.sites.site import Site, SiteError, is_whole
-from server.sites.tree import Tree
+from server.sites.tree import Builder, Tree
 
 
 def make_site(
@@ -33,7 +33,8 @@ def make_site(
         _within(spec, "BYTES", size, 1, 64 << 20)
         if pages * size > 8 << 30:
             raise SiteError(f"{spec}: {pages} pages of {size} bytes do not fit in 8 GiB of memory")
-        return Tree(f"tree:{pages}:{fanout}:{size}", pages, fanout, size, seed, authority, scheme)
+        made = f"tree:{pages}:{fanout}:{size}"
+        return Tree(Builder(made, pages, fanout, size, seed, authority, scheme))
     if kind == "list":
         pages, size, lines = _numbers(spec, rest, "list:N:BYTES:LINES", (1000, 2048, 0))
         _within(spec, "N", pages, 1, 1_000_000)

@@ -57,29 +57,19 @@ class Tree(Site):
     because some pages contain it.
     """
 
-    def __init__(
-        self,
-        spec: str,
-        pages: int,
-        fanout: int,
-        size: int,
-        seed: int,
-        authority: str | None,
-        scheme: str,
-    ) -> None:
+    def __init__(self, made: Builder) -> None:
         super().__init__()
-        self.spec = spec
-        builder = _Builder(spec, pages, fanout, size, seed, authority, scheme)
-        self.routes = builder.routes
-        self._outcomes = builder.outcomes
-        self._promise(self._outcomes, pages * size)
+        self.spec = made.spec
+        self.routes = made.routes
+        self._outcomes = made.outcomes
+        self._promise(self._outcomes, made.page_bytes)
 
     def expected(self) -> dict[str, Outcome]:
         """See :meth:`Site.expected`."""
         return dict(self._outcomes)
 
 
-class _Builder:
+class Builder:
     """Makes the pages of a :class:`Tree`, and holds what only that takes."""
 
     def __init__(
@@ -92,7 +82,8 @@ class _Builder:
         authority: str | None,
         scheme: str,
     ) -> None:
-        self._spec = spec
+        self.spec = spec
+        self.page_bytes = pages * size
         self._fanout = fanout
         self._authority = authority
         self._scheme = scheme
@@ -315,7 +306,7 @@ class _Builder:
             self._add(self._keys[page], Resource(200, HTML, body))
         if needed:
             raise SiteError(
-                f"{self._spec}: a page with {fanout} links needs {needed} bytes, not {size}; "
+                f"{self.spec}: a page with {fanout} links needs {needed} bytes, not {size}; "
                 f"write tree:{pages}:{fanout}:{needed} or take a smaller fanout"
             )
 

@@ -24,7 +24,7 @@ from crawlers.registry import Backend
 from tests.crawlers.backends import load
 from tests.server.fixture_server import Running, running
 
-SITE = ("--site", "tree:60:5:1024", "--delay", "exponential:4")
+SITE = ("--site", "tree:60:5:1024", "--delay", "lognormal:4")
 LONGEST_S = 0.12
 """About how long a crawl of the site takes with few slots. Moments are drawn up to here."""
 

@@ -109,13 +109,6 @@ def test_robots_txt_is_asked_for_over_https(
     client_context.cache_clear()
 
 
-@models
-def test_a_whole_site_may_be_forbidden(server: ScriptedServer, name: str) -> None:
-    server.script["/robots.txt"] = ok(b"User-agent: c10k-crawlers\nDisallow: /\n", "text/plain")
-    assert crawl(server, name) == {"": "forbidden"}
-    assert set(server.requests) == {"/robots.txt"}
-
-
 @pytest.mark.parametrize(
     ("answer", "outcome"),
     [
@@ -127,15 +120,18 @@ def test_a_whole_site_may_be_forbidden(server: ScriptedServer, name: str) -> Non
         (b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n", "forbidden"),
         (b"220 mail ESMTP\r\n\r\n", "forbidden"),
         (Connection.reset, "forbidden"),
+        (ok(b"User-agent: c10k-crawlers\nDisallow: /\n", "text/plain"), "forbidden"),
     ],
 )
-def test_without_robots_txt(
+def test_a_whole_site_may_be_forbidden(
     server: ScriptedServer, answer: bytes | None, outcome: int | str
 ) -> None:
+    """By name, or because its rules cannot be had."""
     server.script["/"] = page()
     if answer is not None:
         server.script["/robots.txt"] = answer
     assert crawl(server) == {"": outcome}
+    assert ("/" in server.requests) == (outcome == 200)
 
 
 def test_robots_txt_has_the_time_of_an_exchange(server: ScriptedServer) -> None:

@@ -114,20 +114,19 @@ def test_what_tls_waited_for_is_no_error(wants: type[ssl.SSLError]) -> None:
     assert kind_behind(while_waiting(wrapped, wants)) == "broken_record"
 
 
-@pytest.mark.parametrize("library", ["httpx", "httpx2"])
-def test_a_stream_of_httpx_that_has_closed_is_reset(library: str) -> None:
+@pytest.mark.parametrize("library", ["httpx", "httpx2", "anyio"])
+def test_a_stream_of_anyio_that_has_closed_is_reset(library: str) -> None:
     stack, anyio = pytest.importorskip(library), pytest.importorskip("anyio")
-    error = stack.ReadError("")
-    error.__cause__ = while_waiting(anyio.ClosedResourceError(), ssl.SSLWantReadError)
-    assert import_module("crawlers.variants.httpx").kind_of(stack, error) == "reset"
-
-
-def test_a_stream_of_anyio_that_has_closed_is_reset() -> None:
-    anyio = pytest.importorskip("anyio")
-    exchange = Exchange(fetch_of(), 1000)
     closed = while_waiting(anyio.ClosedResourceError(), ssl.SSLWantReadError)
-    import_module("crawlers.variants.anyio").lost(exchange, closed)
-    assert exchange.error == "reset"
+    variant = import_module(f"crawlers.variants.{library.removesuffix('2')}")
+    if library == "anyio":
+        exchange = Exchange(fetch_of(), 1000)
+        variant.lost(exchange, closed)
+        assert exchange.error == "reset"
+    else:
+        error = stack.ReadError("")
+        error.__cause__ = closed
+        assert variant.kind_of(stack, error) == "reset"
 
 
 @pytest.mark.parametrize(

@@ -77,17 +77,17 @@ class Running:
             time.sleep(every_s)
 
 
-def command(*arguments: str, python: str = sys.executable) -> list[str]:
+def command(*arguments: str) -> list[str]:
     """The command line, with nothing remembered between runs."""
-    return [python, "-m", "server", "--cache", "", *arguments]
+    return [sys.executable, "-m", "server", "--cache", "", *arguments]
 
 
 @contextlib.contextmanager
-def running(*arguments: str, token: str = "", python: str = sys.executable) -> Iterator[Running]:
+def running(*arguments: str, token: str = "") -> Iterator[Running]:
     """A server for the length of a ``with``."""
     environment = {**os.environ, "C10K_CONTROL_TOKEN": token}
     process = subprocess.Popen(
-        command("--json", "--exit-with-parent", *arguments, python=python),
+        command("--json", "--exit-with-parent", *arguments),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

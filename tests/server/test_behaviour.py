@@ -1,4 +1,4 @@
-"""Delays, the barrier and the stall, on a clock moved by hand."""
+"""Delays and the barrier, on a clock moved by hand."""
 
 from __future__ import annotations
 
@@ -18,17 +18,13 @@ class World:
         self.clock = Clock()
         self.in_flight = 0
         self.left: list[tuple[str, float]] = []
-        self.changes = 0
         self.behaviour = Behaviour(
             self.clock.loop,
             lambda: self.in_flight,
             delay or Delay(),
-            self._changed,
+            lambda: None,
             self.clock.time,
         )
-
-    def _changed(self) -> None:
-        self.changes += 1
 
     def request(self, name: str) -> Answer:
         world = self
@@ -42,11 +38,6 @@ class World:
         self.in_flight += 1
         self.behaviour.submit(answer, name.encode())
         return answer
-
-
-def is_plain(world: World) -> bool:
-    """A call, so that a type checker does not take it for unchanging."""
-    return world.behaviour.plain
 
 
 def test_answers_wait_for_their_delay() -> None:
@@ -79,41 +70,3 @@ def test_a_paced_release_lets_go_one_by_one() -> None:
     world.clock.advance(5)
     assert [name for name, _ in world.left] == ["a", "b", "c"]
     assert [when for _, when in world.left] == pytest.approx([0.0, 0.5, 1.0], abs=0.01)
-
-
-def test_a_stall_moves_what_is_due_in_its_window_to_its_end() -> None:
-    world = World(Delay("fixed", 0.1))
-    world.clock.advance(50)  # the window counts from the first request, whenever that is
-    world.clock.now = 100.0
-    world.behaviour.stall(0.5, 0.3)
-    world.request("before")  # due at 0.1
-    world.clock.advance(0.35)
-    world.request("up to the window")  # 0.45
-    world.clock.advance(0.1)
-    world.request("in it")  # 0.55
-    world.clock.advance(0.2)
-    world.request("in it, too")  # 0.75
-    world.clock.advance(0.1)
-    world.request("after it")  # 0.85
-    world.clock.advance(1)
-    assert world.left == [
-        ("before", 0.1),
-        ("up to the window", 0.45),
-        ("in it", 0.8),
-        ("in it, too", 0.8),
-        ("after it", 0.85),
-    ]
-
-
-def test_there_is_one_stall_and_then_none() -> None:
-    world = World()
-    world.behaviour.stall(0.0, 0.5)
-    world.request("a")
-    world.clock.advance(0.6)
-    world.request("b")
-    assert world.left == [("a", 0.5), ("b", 0.6)]
-    assert is_plain(world)
-    world.behaviour.stall(1, 1)
-    assert not is_plain(world)
-    world.behaviour.stall(0, 0)
-    assert is_plain(world)

@@ -20,31 +20,19 @@ from server.delays import Delay
 from server.encrypted import HANDSHAKE_S, Encrypted, Handshakes
 from server.sites.specs import make_site
 from tests.server.clock import Clock
+from tests.server.wire import Wire as PlainWire
 
 SITE = make_site("list:10:3000", 1, None)
 
 
-class Wire:
-    """The transport under TLS: keeps what was written, and reports the end like an event loop."""
+class Wire(PlainWire):
+    """The transport under TLS; it reports the end like an event loop."""
 
     def __init__(self, protocol: Encrypted) -> None:
+        super().__init__()
         self.protocol: Encrypted | None = protocol
-        self.written = bytearray()
-        self.closing = False
 
-    def write(self, data: bytes) -> None:
-        self.written += data
-
-    def is_closing(self) -> bool:
-        return self.closing
-
-    def get_extra_info(self, _: str, default: object = None) -> None:
-        """No socket."""
-
-    def close(self) -> None:
-        self.closing = True
-
-    abort = close
+    is_closing = PlainWire.is_closed
 
     def lose(self) -> None:
         protocol, self.protocol = self.protocol, None
@@ -80,8 +68,8 @@ class Bench:
         def swap() -> None:
             for piece in cut(outgoing.read()):
                 protocol.data_received(piece)
-            incoming.write(bytes(wire.written))
-            wire.written.clear()
+            incoming.write(wire.written)
+            wire.written = b""
 
         for _ in range(3):
             with contextlib.suppress(ssl.SSLWantReadError):
@@ -159,13 +147,13 @@ def test_a_handshake_has_a_deadline_and_a_finished_one_has_none(bench: Bench) ->
     _, two = bench.connect()
     first.data_received(b"\x16\x03\x01")
     bench.clock.advance(HANDSHAKE_S / 2)
-    assert (one.closing, two.closing) == (True, False)
+    assert (one.closed, two.closed) == (True, False)
     one.lose()
     bench.clock.advance(HANDSHAKE_S / 2)
-    assert two.closing
+    assert two.closed
     two.lose()
     assert bench.handshakes.summary() == {"full": 1, "resumed": 0, "failed": 2}
-    assert not finished.closing
+    assert not finished.closed
     finished.lose()
     assert not bench.clock.waiting
 
@@ -173,8 +161,8 @@ def test_a_handshake_has_a_deadline_and_a_finished_one_has_none(bench: Bench) ->
 def test_nothing_is_written_after_the_end(bench: Bench) -> None:
     protocol, wire = bench.connect()
     protocol.data_received(b"GET / HTTP/1.1\r\n\r\n")
-    assert wire.closing
-    sent = bytes(wire.written)
+    assert wire.closed
+    sent = wire.written
     protocol.write(b"late")
     protocol.close()
     protocol.data_received(b"more")

@@ -9,11 +9,9 @@ import ssl
 from tests.server.fixture_server import PATIENCE, Running
 
 
-def trusting(
-    server: Running, version: ssl.TLSVersion | None = None, cafile: str | None = None
-) -> ssl.SSLContext:
+def trusting(server: Running, version: ssl.TLSVersion | None = None) -> ssl.SSLContext:
     """A client's context that trusts this server and nobody else."""
-    context = ssl.create_default_context(cafile=cafile or server.ready["tls"]["cafile"])
+    context = ssl.create_default_context(cafile=server.ready["tls"]["cafile"])
     context.set_alpn_protocols(["http/1.1"])
     if version is not None:
         context.minimum_version = context.maximum_version = version

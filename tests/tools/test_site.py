@@ -53,9 +53,9 @@ def test_pages_keep_their_places_and_files_come_along(tmp_path: Path) -> None:
         tmp_path / "root",
         README="# Start\n\n[m](docs/method.md) [code](crawlers/a.py)",
         docs__method='# M\n\n[home](../README.md#start) <img src="../results/x.svg">',
-        docs__cards__README="# Cards\n\n[b](b.md) [a](a.md)",
-        docs__cards__a="# A\n\n[home](../../README.md) [all](README.md)",
-        docs__cards__b="# B\n\n[r](../../results/r.html)\n\n```\n[x](../README.md)\n```",
+        docs__notebook__README="# Notes\n\n[b](b.md) [a](a.md)",
+        docs__notebook__a="# A\n\n[home](../../README.md) [all](README.md)",
+        docs__notebook__b="# B\n\n[r](../../results/r.html)\n\n```\n[x](../README.md)\n```",
     )
     for name in ("crawlers/a.py", "results/x.svg", "results/r.html"):
         (root / name).parent.mkdir(exist_ok=True)
@@ -64,11 +64,10 @@ def test_pages_keep_their_places_and_files_come_along(tmp_path: Path) -> None:
     assert "README.md" not in pages
     assert "[m](docs/method.md)" in pages["index.md"]
     assert "[home](../index.md#start)" in pages["docs/method.md"]
-    assert "[home](../../index.md) [all](README.md)" in pages["docs/cards/a.md"]
-    assert '<a href="../../results/r.html">r</a>' in pages["docs/cards/b.md"]
-    assert "```\n[x](../README.md)\n```" in pages["docs/cards/b.md"]
-    order = pages["docs/cards/README.md"]
-    assert order.index("\n/docs/cards/b\n") < order.index("\n/docs/cards/a\n")
+    assert "[home](../../index.md) [all](README.md)" in pages["docs/notebook/a.md"]
+    assert '<a href="../../results/r.html">r</a>' in pages["docs/notebook/b.md"]
+    assert "```\n[x](../README.md)\n```" in pages["docs/notebook/b.md"]
+    assert "\n/docs/notebook/b\n/docs/notebook/a\n" in pages["docs/notebook/README.md"]
     assert "\nself\n" in pages["index.md"]
     assert "\n/docs/method\n" in pages["index.md"]
     assert "/docs/fleet\n" not in pages["index.md"]
@@ -123,8 +122,8 @@ PAGES = (
     "index.html",
     "report.html",
     "search.html",
-    "docs/cards/README.html",
-    "docs/cards/trio.html",
+    "docs/which-one.html",
+    "docs/notebook/libraries.html",
     "docs/side-by-side.html",
     "docs/stack-ripping.html",
 )
@@ -174,5 +173,5 @@ def test_search_works_from_a_file(built: Path, browser: Any) -> None:
     with opened(browser, width=1000) as page:
         page.goto((built / "index.html").as_uri())
         page.goto(f"{(built / 'search.html').as_uri()}?q=greenlets")
-        page.locator("#search-results li a", has_text="gevent").first.click()
-        page.wait_for_url("**/docs/cards/gevent*.html*")
+        page.locator("#search-results li a", has_text="How each library is used").first.click()
+        page.wait_for_url("**/docs/notebook/libraries.html*")

@@ -18,8 +18,7 @@ from bench.questions import analysis_in
 from bench.report import page
 from bench.talk import slides as talk_slides
 from bench.talk.material import Material
-from tools import rebuild, sidebyside
-from tools.cards import document as cards_document
+from tools import sidebyside
 from tools.site import links, stage
 from tools.site.stage import SiteError
 
@@ -46,7 +45,6 @@ def build(folder: Path, reference: Path) -> None:
     pages = folder.with_name(f"{folder.name}-pages")
     for old in (folder, pages):
         shutil.rmtree(old, ignore_errors=True)
-    cards_document.write(ROOT / "docs" / "cards", rebuild.cards())
     file = store.trials_file(reference)
     analysis = analysis_in(file)
     stage.stage(ROOT, pages, analysis.campaign)

@@ -12,7 +12,6 @@ import re
 import shutil
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 from html import escape
 from pathlib import Path, PurePosixPath
 from posixpath import normpath
@@ -35,11 +34,9 @@ CHANGELOG: Final = "CHANGELOG.md"
 SECTIONS: Final[Mapping[str, Sequence[str]]] = tomllib.loads(
     read_text(Path(__file__).with_name("navigation.toml"))
 )
-BELOW: Final = {
-    "docs/cards/README.md": "docs/cards/*.md",
-    "docs/notebook/README.md": "docs/notebook/*.md",
-}
-"""Pages that hold others, and which."""
+NOTES: Final = "docs/notebook/"
+NOTEBOOK: Final = f"{NOTES}README.md"
+"""The other pages of its folder follow its links; no section names them."""
 
 REFERENCE: Final = "results/reference/report.html"
 SLIDES: Final = f"results/reference/{talk.NAME}"
@@ -69,9 +66,9 @@ REPORT_PAGE: Final = f"""\
 
 Campaign `{{campaign}}`, profile {{profile}}, {{python}}.
 
-<p><a href="{REFERENCE}">Open the report</a>: findings, tables, every chart, a card for each \
-backend, well-known claims, exact costs, what speaks for and against the numbers, the raw records, \
-and how to cite them. It is one file and needs no network either.</p>
+<p><a href="{REFERENCE}">Open the report</a>: findings, tables, every chart, \
+well-known claims, exact costs, what speaks for and against the numbers, the raw records, and how \
+to cite them. It is one file and needs no network either.</p>
 
 Which backend for your program? `python -m bench advise` calculates it for your load: see \
 [Advice](docs/advice.md).
@@ -104,7 +101,7 @@ def stage(root: Path, folder: Path, campaign: CampaignRecord) -> None:
         text = read_text(root / name)
         for address in local(text):
             _bring(root, folder, name, address)
-        text = beside(moved(text, name), name) + children(name, text, all_pages)
+        text = beside(moved(text, name), name) + (notes(text, names) if name == NOTEBOOK else "")
         if name == START:
             text += "\n".join(
                 toctree([page for page in listed if page in all_pages], title)
@@ -133,18 +130,13 @@ def staged(name: str) -> str:
 def unplaced(names: Iterable[str]) -> list[str]:
     """The pages that the navigation does not lead to."""
     placed = {page for section in SECTIONS.values() for page in section}
-    return [
-        page
-        for page in names
-        if page not in placed and not any(fnmatchcase(page, below) for below in BELOW.values())
-    ]
+    return [page for page in names if page not in placed and not page.startswith(NOTES)]
 
 
-def children(page: str, text: str, names: Sequence[str]) -> str:
-    """The navigation below a page, in the order of its links; empty where it holds no others."""
-    held = [n for n in names if n != page and page in BELOW and fnmatchcase(n, BELOW[page])]
-    held.sort(key=lambda name: (text.find(f"]({PurePosixPath(name).name})"), name))
-    return toctree(held) if held else ""
+def notes(text: str, names: Iterable[str]) -> str:
+    """The navigation below the notebook's first page, in the order of its links."""
+    held = [name for name in names if name.startswith(NOTES) and name != NOTEBOOK]
+    return toctree(sorted(held, key=lambda name: text.find(f"]({name.removeprefix(NOTES)})")))
 
 
 def toctree(names: Sequence[str], caption: str = "") -> str:

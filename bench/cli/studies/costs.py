@@ -6,14 +6,12 @@ they leave out. Needs valgrind and strace; what is missing is left out and said.
 
   python -m bench study costs                        the four models and the main variants
   python -m bench study costs --backends callbacks --workload fetch --count instructions
-  python -m bench study costs --guard                do our four models take more than they did?
   python -m bench study costs --redraw               rebuild tables and chart from the record
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 from contextlib import ExitStack
 from functools import partial
@@ -21,9 +19,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench.cli import DONE, FAILED, options
+from bench.cli import options
 from bench.cli.studies import exit_code
-from bench.costs import guard, measure, report
+from bench.costs import measure, report
 from bench.costs.accounts import STUDY
 from bench.costs.measure import COUNTED
 from bench.launch import RESULTS
@@ -41,20 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     value("--count", options.names, "A,B", f"only these: {', '.join(instruments.NAMES)}")
     value("--pages", options.positive, "N", "pages of the smaller of two crawls", 500)
     value("--slots", options.positive, "N", "slots of a crawl", 100)
-    parser.add_argument(
-        "--guard",
-        action="store_true",
-        help="only compare the four models' instructions with this repository's baseline",
-    )
-    parser.add_argument(
-        "--update-baseline", action="store_true", help="renew that baseline for this interpreter"
-    )
-    options.add_json(parser)
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
-    if arguments.guard or arguments.update_baseline:
-        return run_guard(arguments, console)
     whole = arguments.backends in (report.CHOSEN, ["all"])
     part = arguments.workload or arguments.count or not whole
     with ExitStack() as stack:
@@ -89,13 +76,3 @@ def count(arguments: argparse.Namespace, out: Path, console: Console) -> bool:
             settings=settings | {tool.name: tool.tool for tool in tools if not tool.missing},
             resume=arguments.resume,
         )
-
-
-def run_guard(arguments: argparse.Namespace, console: Console) -> int:
-    """Check the four models against the baseline, or renew it."""
-    outcome = guard.update() if arguments.update_baseline else guard.check()
-    for line in outcome.lines:
-        console.print(line, highlight=False, markup=False)
-    if arguments.json:
-        print(json.dumps({"status": outcome.status, "lines": outcome.lines}))
-    return FAILED if outcome.status == "more" else DONE

@@ -104,7 +104,6 @@ READERS = {
     options.positive: "a whole number above 0, at most 10,000,000",
     options.blocks: "a whole number above 0, at most 10,000",
     options.seconds: "a number of seconds above 0, at most 1,000,000",
-    options.budget: "minutes above 0",
     options.seed: "a whole number of at most 15 digits",
 }
 """What reads a number, and how it is named where there is none of this kind."""
@@ -124,7 +123,7 @@ def test_a_number_has_ascii_digits_and_can_be_measured(
 
 
 def test_numbers_are_read() -> None:
-    assert [read("20") for read in READERS] == [20, 20, 20.0, 1200.0, 20]
+    assert [read("20") for read in READERS] == [20, 20, 20.0, 20]
     assert options.seconds("2e-1") == 0.2
     assert (options.blocks("10000"), options.positive("10000000")) == (10_000, 10_000_000)
 

@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 
 from bench.__main__ import main
-from bench.controls import REPEATS
+from bench.controls import CONTROLS
 from bench.costs import measure
 from bench.costs.accounts import STUDY, Counted
 from bench.costs.measure import Lane
 from bench.machine import instruments
-from bench.machine.instruments import Counts, Instrument
-from bench.plan import backends, workloads
-from bench.plan.participants import only
+from bench.machine.instruments import Instrument
+from bench.plan import backends
 from bench.study import runner
 from bench.study.record import SampleRecord
 from bench.study.runner import Lost
+from crawlers.backend import Backend
 from crawlers.catalogue import OURS
 
 PAGES, SLOTS = 60, 5
@@ -72,13 +72,6 @@ def test_instructions_of_a_page() -> None:
     assert 10_000 < added(sample, "fetch", "instructions") / 200 < 1_000_000
 
 
-def test_a_wrong_crawl_is_void_and_gives_no_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bench.costs.measure.judge.void_reason", lambda *_, **__: "wrong digest")
-    (sample,) = taken(["callbacks"], "fetch", usable("system calls"))
-    assert (sample.status, sample.reason) == ("void", "fetch: wrong digest")
-    assert sample.part == Counted()
-
-
 def test_the_command_counts_writes_and_redraws(tmp_path: Path) -> None:
     usable("system calls")
     out = tmp_path / "costs"
@@ -103,53 +96,39 @@ def lane() -> Iterator[Lane]:
         yield Lane(PAGES, SLOTS, stack)
 
 
-@pytest.fixture
-def crawler(lane: Lane) -> Iterator[measure.Crawler]:
-    made = measure.Crawler("callbacks", usable("system calls"), 1, lane)
-    yield made
-    made.close()
-
-
-def page(lane: Lane, backend: str, workload: str = "fetch") -> Counts:
-    """What a page takes, in system calls."""
-    made = measure.Crawler(backend, usable("system calls"), 1, lane)
-    try:
-        found = made.pair(workload, PAGES)
-    finally:
-        made.close()
-    return {cost: (more - less) / PAGES for cost, (less, more) in found.counts.items()}  # type: ignore[misc]
-
-
-def test_the_floor_is_counted_as_a_control(lane: Lane) -> None:
-    assert page(lane, "bare")["system_call.sendto"] == REPEATS, "it goes through its list again"
-
-
-def test_each_page_of_churn_has_a_connection_of_its_own(lane: Lane) -> None:
-    assert page(lane, "callbacks", "churn")["system_call.connect"] == 1
-
-
-def test_asyncio_is_counted_in_the_state_of_malloc_in_which_it_is_measured(lane: Lane) -> None:
-    """Once each page had three calls for the memory of a receive, which no trial has."""
-    assert page(lane, "async_await").get("system_call.mremap", 0) < 0.1
-
-
-def test_after_a_failure_another_process_is_started(
-    lane: Lane, crawler: measure.Crawler, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("backend", "workload", "call", "least", "most"),
+    [
+        (CONTROLS["bare"], "fetch", "sendto", 1, 1),  # although it goes through its list again
+        (OURS["callbacks"], "churn", "connect", 1, 1),
+        # In its trials' state of malloc. Once each page had three calls for the memory of a
+        # receive, which no trial has.
+        (OURS["async_await"], "fetch", "mremap", 0, 0.1),
+    ],
+    ids=["the floor", "churn", "malloc"],
+)
+def test_a_backend_is_counted_as_it_is_measured(
+    lane: Lane, backend: Backend, workload: str, call: str, least: float, most: float
 ) -> None:
-    point, server = workloads.fetch(SLOTS, PAGES, only(("threads",), 1)), lane.server
-    sites = {str(point.site): f"list:{PAGES - 1}:2048"}
-    with monkeypatch.context() as patched:
-        patched.setattr(lane, "server", lambda site: server(sites.get(site) or site))
-        with pytest.raises(Lost, match="wrong digest") as lost:
-            crawler.count(point)
-    assert lost.value.status == "void"
-    assert crawler.count(point)["system_call.sendto"] >= PAGES
+    crawled = lane.crawl(backend, usable("system calls"), [workload], 0).crawls[workload]
+    assert least <= crawled.per_page().get(f"system_call.{call}", 0) <= most
+
+
+def test_a_wrong_crawl_is_void_and_gives_no_count(
+    lane: Lane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = lane.server
+    other: dict[str | None, str] = {f"list:{PAGES}:2048": f"list:{PAGES - 1}:2048"}
+    monkeypatch.setattr(lane, "server", lambda site: server(other.get(site) or site))
+    with pytest.raises(Lost, match="fetch: wrong digest") as lost:
+        lane.crawl(OURS["callbacks"], usable("system calls"), ["fetch"], 0)
+    assert (lost.value.status, lost.value.part) == ("void", Counted())
 
 
 def test_a_backend_that_cannot_be_loaded_is_a_failure_with_a_reason(lane: Lane) -> None:
-    with pytest.raises(Lost, match="nonesuch") as found:
-        page(lane, "nonesuch")
-    assert found.value.status == "failed"
+    with pytest.raises(Lost, match="nonesuch") as lost:
+        lane.crawl(Backend("nonesuch", "", ""), usable("system calls"), ["fetch"], 0)
+    assert lost.value.status == "failed"
 
 
 # --- the programs -----------------------------------------------------------------------------
@@ -161,8 +140,8 @@ def test_what_is_counted_of_whom(monkeypatch: pytest.MonkeyPatch) -> None:
     calls, none = Instrument("calls", "strace"), Instrument("heap", "", missing="no valgrind")
     crawled: dict[str, Sequence[str]] = {}
 
-    def crawl(name: str, _: object, workloads: Sequence[str], __: int) -> Counted:
-        crawled[name] = workloads
+    def crawl(backend: Backend, _: object, workloads: Sequence[str], __: int) -> Counted:
+        crawled[backend.name] = workloads
         return Counted()
 
     with ExitStack() as stack:

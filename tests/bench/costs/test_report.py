@@ -76,7 +76,7 @@ def test_what_was_not_counted_has_no_chart() -> None:
 
 
 def test_every_table_chart_and_block_names_its_interpreter(tmp_path: Path) -> None:
-    """Cards show them beside measurements on another one."""
+    """Documents show them beside measurements on another one."""
     whole = report.report(WHOLE)
     for table in whole.tables:
         assert table.caption.endswith("(CPython 3.11.2)")

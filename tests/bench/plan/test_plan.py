@@ -84,14 +84,12 @@ def test_a_point_that_the_profile_does_not_have_comes_from_another(
     assert again.points == {entry.point.id: entry.point for entry in found}
 
 
-def test_points_of_two_profiles_have_the_time_and_the_backends_of_both() -> None:
-    quick, full = profiles.profile("quick"), profiles.profile("full")
+def test_points_of_two_profiles_have_the_backends_of_both() -> None:
+    full = profiles.profile("full")
     both = profiles.profile("quick", ["c10k-100", "tls-fetch"])
-    assert (both.budget_s, both.backends) == (full.budget_s, full.backends)
+    assert both.backends == full.backends
     servers = profiles.profile("servers", ["hold-10000", "equal"])
     assert set(servers.backends or ()) == {*profiles.SERVING, *REMEDIES[:2], *profiles.STARRING}
-    assert servers.budget_s is None
-    assert profiles.profile("quick", ["c10k-100"]).budget_s == quick.budget_s
 
 
 def test_the_user_may_set_the_number_of_blocks() -> None:

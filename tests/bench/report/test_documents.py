@@ -1,4 +1,4 @@
-"""What people read of made-up campaigns: summaries, the terminal, the end of a run, cards.
+"""What people read of made-up campaigns: summaries, the terminal, the end of a run.
 
 A file under golden/ has each of them. REWRITE=1 writes it: read the difference.
 """
@@ -18,17 +18,13 @@ import pytest
 from rich.console import Console
 
 from bench.analysis.analysis import Analysis
-from bench.costs.accounts import accounts
 from bench.questions import analysis_of
 from bench.report import campaigns, cite, ending, findings, summary
 from bench.report.campaigns import Groups
 from bench.schema import AnyRecord, ResumeRecord
 from bench.show.words import footer
-from crawlers.catalogue import OURS
-from tests.bench.costs.samples import run, sample
 from tests.bench.questions.campaigns import kept
 from tests.bench.synthetic import MODELS, across, analysed, campaign, gathered, rungs, where
-from tools.cards import document
 
 GOLDEN: Final = Path(__file__).with_name("golden")
 BACKENDS = (*MODELS, "trio", "aiohttp")
@@ -84,26 +80,12 @@ def ended(analysis: Analysis, console: Console) -> None:
     ending.show(analysis, Path("results/20261121-051200-1a2b3c"), console)
 
 
-def card(name: str) -> str:
-    """From its numbers on; what its library recommends is typed."""
-    crawl, fetch = {"instructions": 350_000.0}, {"instructions": 240_000.0}
-    counted = accounts(run(sample(backend="trio", crawl=crawl, fetch=fetch)))
-    described = OURS[name]
-    if name == "trio":
-        described = replace(described, no_https="it cannot", cannot_see=frozenset({"tls", "old"}))
-    analysis = usual()
-    text = document.body(document.card(analysis, counted, described), analysis.campaign, "0" * 64)
-    lines = text[text.index("\n## ", text.index("recommends") + 20) :].splitlines()
-    return "".join(f"{line}\n" for line in lines if "Still to be said" not in line)
-
-
 def quoted(analysis: Analysis) -> str:
     """Every finding, as ``cite`` gives it."""
     found = findings.named(analysis).values()
     return "".join(f"{cite.quotation(each, analysis.campaign)}\n" for each in found)
 
 
-CARDS = ("threads", "trio", "aiohttp", "gevent", "callbacks_select")
 DOCUMENTS: dict[str, Callable[[], str]] = {
     "summary.txt": lambda: summary.to_markdown(usual()),
     "interpreters.txt": lambda: summary.to_markdown(of_releases()),
@@ -115,7 +97,6 @@ DOCUMENTS: dict[str, Callable[[], str]] = {
     "ending.txt": lambda: shown(ended, usual()),
     "findings.txt": lambda: quoted(usual()),
     "findings-interpreters.txt": lambda: quoted(of_releases()),
-    **{f"card-{name}.txt": lambda name=name: card(name) for name in CARDS},  # type: ignore[misc]
 }
 
 

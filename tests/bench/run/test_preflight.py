@@ -1,15 +1,15 @@
-"""Is there time for the campaign? On made-up speeds, and once on this machine."""
+"""Before a campaign: how long it will take, and what is refused."""
 
 from __future__ import annotations
 
 import io
-import os
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from bench.plan import plan, workloads
+from bench.plan.durations import plan_s
 from bench.plan.labels import Label
 from bench.plan.participants import usually
 from bench.plan.plan import PlannedPoint
@@ -18,56 +18,28 @@ from bench.run import preflight, runner
 from bench.run.campaign import Campaign
 from bench.schema import EndRecord
 from bench.terminal import Terminal
+from bench.text import minutes
 from crawlers.backend import Backend
 from crawlers.registry import MODELS
-from tests.bench.sure import sure
 
 KNOWN = [Backend(name, "", "") for name in (*MODELS, "uvloop", "trio", "aiohttp")]
 END = EndRecord(ended="x", complete=True, reason=None, wall_s=1, trial_wall_s=1)
-QUICK = plan.select(profile("quick"), [backend.name for backend in KNOWN])
 
 
 def console() -> Console:
     return Console(file=io.StringIO(), width=10_000)
 
 
-def said(console: Console) -> str:
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
-
-
-def test_a_slow_machine_cuts_blocks_and_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(preflight, "slowness", lambda: 1.5)
-    terminal = console()
-    kept, budget = preflight.in_time(QUICK, 120.0, terminal)
-    assert budget.expected_s <= 120.0 < budget.planned_s
-    text = said(terminal)
-    assert "trials take 1.5 times as long here" in text
-    assert "no more than 2:00 min" in text
-    assert "--no-budget" in text
-    assert "still" not in text
-    for cut in budget.cuts:
-        kept_of = f"{cut.point} ({cut.blocks} of {cut.planned})"
-        assert kept_of in text if cut.blocks else cut.point in text
-    cuts = {cut.point: cut.blocks for cut in budget.cuts}
-    left = {entry.point.id: entry.blocks for entry in QUICK} | cuts
-    found = {entry.point.id: entry.blocks for entry in kept}
-    assert found == {point: blocks for point, blocks in left.items() if blocks}
-
-
-@pytest.mark.parametrize(
-    ("chosen_s", "wanted_s"), [(None, profile("quick").budget_s), (120.0, 120.0)]
-)
-def test_your_budget_takes_the_place_of_the_profile_s(
-    chosen_s: float | None, wanted_s: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_slow_machine_is_told_how_long_it_takes_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(preflight, "slowness", lambda: 1.5)
     monkeypatch.setattr("bench.plan.backends.look_up", lambda *_: KNOWN)
+    monkeypatch.setattr(preflight, "slowness", lambda: 1.5)
     monkeypatch.setattr(Campaign, "run", lambda campaign: END)
-    options = runner.Options(budget_s=chosen_s, seed=1, results=tmp_path)
-    budget = sure(runner.run(options, console()).records.campaign.budget)
-    assert budget.budget_s == wanted_s
-    assert budget.expected_s < budget.planned_s
+    output = io.StringIO()
+    runner.run(runner.Options(seed=1, results=tmp_path), Terminal(output))
+    entries = plan.select(profile("quick"), [backend.name for backend in KNOWN])
+    assert f"; about {minutes(plan_s(entries, 1.5))} min" in output.getvalue()
 
 
 def test_connections_over_tls_are_refused_beforehand_with_both_numbers(
@@ -91,17 +63,3 @@ def test_a_backend_without_https_is_refused_in_every_mode_with_its_reason() -> N
     refused = preflight.refusals(todo, known, Path(), console())
     assert {str(label) for _, label in refused} == {"threads/plain", "threads/tls"}
     assert set(refused.values()) == {"threads has no HTTPS: sockets alone"}
-
-
-def test_two_campaigns_at_once_are_told_of_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(preflight, "NAME", f"test_of_c10k_crawlers_{os.getpid()}_")
-    first, second, third = io.StringIO(), io.StringIO(), io.StringIO()
-    with preflight.announced(Terminal(first)):
-        assert first.getvalue() == ""
-        with preflight.announced(Terminal(second)):
-            pass
-    assert "ran on this machine at the same time" in first.getvalue()
-    assert "is running on this machine" in second.getvalue()
-    with preflight.announced(Terminal(third)):
-        pass
-    assert third.getvalue() == ""

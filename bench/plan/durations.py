@@ -1,4 +1,4 @@
-"""How long turns, trials and plans take, and what to cut when a plan takes too long.
+"""How long turns, trials and plans take.
 
 Labels that take turns get the same time. A label that needs eight times as long for a
 page fetches an eighth of the pages meanwhile, so it gets a smaller site: with equal sites
@@ -30,7 +30,6 @@ from bench.plan.labels import Label
 from bench.plan.participants import BASE
 from bench.plan.plan import PlannedPoint
 from bench.plan.workloads import Point
-from bench.schema import Budget, Cut
 from crawlers.catalogue import OURS
 
 
@@ -168,9 +167,6 @@ SHARED_SERVER_SLOTS = 1000
 CEILING_S = 1.3
 """Measuring the server's ceiling, once in each block of the campaign."""
 
-FEWEST_BLOCKS = 3
-"""A point has at least so many blocks, or as many as it is planned with, or none at all."""
-
 
 def trial_s(point: Point, label: Label, slowness: float = 1.0) -> float:
     if point.rounds:
@@ -192,44 +188,3 @@ def plan_s(entries: Sequence[PlannedPoint], slowness: float = 1.0) -> float:
             servers = trials if point.slots > SHARED_SERVER_SLOTS else entry.blocks
             total += slowness * SERVER_S * servers
     return total
-
-
-def fit(
-    entries: Sequence[PlannedPoint], budget_s: float, slowness: float
-) -> tuple[list[PlannedPoint], Budget]:
-    """Cut blocks until the plan takes no longer than ``budget_s``, and say which.
-
-    Points lose blocks one after the other, those with the fewest labels first, and last those that
-    alone answer a question: first down to :data:`FEWEST_BLOCKS`, since a point with fewer says
-    little, and when that is not enough whole. The point with most labels stays, and so do the
-    memory points, which are fitted together.
-    """
-    kept = list(entries)
-    least_first = sorted(
-        range(len(entries)),
-        key=lambda p: (entries[p].point.sole, len(entries[p].labels), -plan_s([entries[p]])),
-    )
-    single = [place for place in least_first if not entries[place].point.memory]
-    most = max(single, key=lambda place: len(entries[place].labels), default=None)
-    steps = [
-        (place, blocks)
-        for place in least_first
-        for blocks in reversed(range(FEWEST_BLOCKS, entries[place].blocks))
-    ]
-    for place, blocks in [*steps, *((place, 0) for place in single if place != most)]:
-        if plan_s(kept, slowness) <= budget_s:
-            break
-        kept[place] = kept[place].resized(blocks)
-    cuts = [
-        Cut(point=before.point.id, planned=before.blocks, blocks=after.blocks)
-        for before, after in zip(entries, kept, strict=True)
-        if after.blocks < before.blocks
-    ]
-    kept = [entry for entry in kept if entry.blocks]
-    return kept, Budget(
-        budget_s=budget_s,
-        slowness=slowness,
-        planned_s=plan_s(entries, slowness),
-        expected_s=plan_s(kept, slowness),
-        cuts=cuts,
-    )

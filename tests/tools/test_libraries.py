@@ -8,8 +8,8 @@ import pytest
 
 from bench.launch import ROOT
 from crawlers.catalogue import OURS
-from tools.cards import libraries
-from tools.cards.libraries import LibraryEntry
+from tools import libraries
+from tools.libraries import LibraryEntry
 
 ALL = libraries.libraries().library
 
@@ -28,7 +28,3 @@ def test_what_is_recommended_has_its_source_and_other_links_lead_into_docs(
     assert all(text.endswith(".") and "\n" not in text for text in texts)
     for address in re.findall(r"\]\(((?!https:)[^)]*)\)", " ".join(texts)):
         assert (ROOT / "docs" / address.partition("#")[0]).is_file()
-
-
-def test_a_backend_of_another_distribution_has_none() -> None:
-    assert libraries.of("somebody_elses") is None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tomllib
-from functools import cache
 from pathlib import Path
 from typing import Annotated
 
@@ -42,15 +41,9 @@ class Libraries(BaseModel):
     refused: tuple[NotAdmitted, ...]
 
 
-@cache
 def libraries() -> Libraries:
     file = Path(__file__).with_name("libraries.toml")
     return Libraries.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
-
-
-def of(backend: str) -> LibraryEntry | None:
-    """The library of a backend; None for one from another distribution."""
-    return next((entry for entry in libraries().library if backend in entry.backends), None)
 
 
 def markdown() -> str:

@@ -1,0 +1,152 @@
+"""Does a page of our models take more instructions than it did? Counts compared with a baseline.
+
+    python -m tools.guard              exit code 1 if there are more
+    python -m tools.guard --update     renew the baseline of this interpreter
+
+The baseline, ``guard.json``, holds for the builds of interpreters that it names and for no other;
+on processors of two makers it differed by 0.4 %. Anything but more instructions passes, with a
+message: a machine without valgrind, an interpreter without a baseline, a crawl that failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from subprocess import SubprocessError
+from typing import Final
+
+from bench import filesystem
+from bench.costs import measure
+from bench.errors import BenchError
+from bench.machine import instruments
+from bench.machine.build import python_build
+from bench.machine.instruments import INSTRUCTIONS
+from bench.study.record import StudyError
+from bench.study.runner import Lost
+from crawlers.registry import MODELS
+
+FILE = Path(__file__).with_suffix(".json")
+PAGES, SLOTS = 500, 100
+MARGIN = 0.02
+MARGINS = {"threads": 0.2}
+"""By how much a model may exceed its baseline; counts of the same code differ by 0.3 % at most.
+
+Threads take turns as the moment has it, and theirs differ by 5 %.
+"""
+TRIES: Final = 3
+"""What exceeds the baseline is counted so often, and the least counts.
+
+Beside other programs the server answers later. Then a loop finds fewer answers each time that it
+waits, and waits more often: ``callbacks`` took 76,845 instructions a page beside a run of the
+tests, and 75,697 alone.
+"""
+CROWD: Final[Mapping[str, tuple[str, ...]]] = {"fetch": MODELS, "crawl": ("callbacks",)}
+"""Who is counted where: on crawl only the shared parts are new."""
+NAMES: Final = [f"{workload} {who}" for workload, crowd in CROWD.items() for who in crowd]
+UPDATE = "python -m tools.guard --update"
+
+
+def interpreter() -> str:
+    """The release and build that count alike, and the tool. Raises :class:`StudyError`."""
+    tool, built = instruments.cachegrind(), python_build()
+    if tool.missing is not None:
+        raise StudyError(tool.missing)
+    release = f"{platform.python_implementation()} {platform.python_version()}"
+    optimised = f"{built['level'] or ''}{' with a profile' if built['pgo'] else ''}"
+    return ", ".join([release, str(built["compiler"]), optimised, platform.machine(), tool.tool])
+
+
+def count() -> dict[str, float]:
+    """Instructions per page of :data:`NAMES`, without those that failed."""
+    counts: dict[str, float] = {}
+    tool = instruments.cachegrind()
+    with ExitStack() as stack:
+        lane = measure.Lane(PAGES, SLOTS, stack)
+        for workload, backends in CROWD.items():
+            for program in measure.programs(lane, backends, [workload], [tool]):
+                with suppress(Lost):
+                    crawled = program.measure(0).crawls[workload]
+                    key = f"{workload} {program.name.partition('/')[0]}"
+                    counts[key] = round(crawled.per_page()[INSTRUCTIONS], 1)
+    return counts
+
+
+def exceeded(counted: Mapping[str, float], before: Mapping[str, float]) -> list[str]:
+    """Whose count is above the baseline by more than the margin."""
+    return [
+        name
+        for name, value in counted.items()
+        if name in before and value > before[name] * (1 + MARGINS.get(name.split()[1], MARGIN))
+    ]
+
+
+def lines(counted: Mapping[str, float], before: Mapping[str, float]) -> Iterator[str]:
+    for name, value in counted.items():
+        line = f"{name}: {value:,.0f} instructions a page"
+        if name in before:
+            line += f", {value / before[name] - 1:+.1%} of the baseline's {before[name]:,.0f}"
+        yield line
+    for name in before:
+        if name not in counted:
+            yield f"{name}: not counted"
+
+
+def check(file: Path = FILE) -> int:
+    """Count, compare and print; returns the exit code."""
+    entries = json.loads(file.read_text(encoding="utf-8"))
+    try:
+        key, counted = interpreter(), count()
+        before = entries.get(key, {})
+        for _ in range(1, TRIES):
+            if exceeded(counted, before):
+                again = count().items()
+                counted |= {name: min(n, counted.get(name, n)) for name, n in again}
+    except (BenchError, OSError, SubprocessError) as error:
+        # A machine on which nothing can be counted says nothing about the code.
+        print(f"instructions are not checked: {error}")
+        return 0
+    print(*lines(counted, before), sep="\n")
+    if not before:
+        print(f"no baseline for this interpreter ({key}). To add one: {UPDATE}")
+    names = exceeded(counted, before)
+    if names:
+        print(
+            f"a page takes more instructions than the baseline allows: {', '.join(names)}. If that "
+            f"is on purpose, renew the baseline and say why in the commit: {UPDATE}"
+        )
+    return int(bool(names))
+
+
+def update(file: Path = FILE) -> int:
+    """Count, and write the baseline of this interpreter; returns the exit code.
+
+    Entries of other interpreters stay only if nothing here got more expensive: otherwise they
+    are of other code. Raises :class:`StudyError` where nothing can be counted.
+    """
+    key, counted = interpreter(), count()
+    if lost := [name for name in NAMES if name not in counted]:
+        raise StudyError(f"not counted, so the baseline stays as it is: {', '.join(lost)}")
+    entries = json.loads(file.read_text(encoding="utf-8"))
+    before = entries.pop(key, {})
+    print(*lines(counted, before), f"written: {file.name}, for {key}", sep="\n")
+    if entries and exceeded(counted, before):
+        print(f"{len(entries)} entries of other interpreters are gone: they were of other code")
+        entries = {}
+    filesystem.write_text(
+        file, json.dumps(dict(sorted({**entries, key: counted}.items())), indent=1) + "\n"
+    )
+    return 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tools.guard", description=__doc__)
+    parser.add_argument("--update", action="store_true", help="renew the baseline")
+    return update() if parser.parse_args().update else check()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
