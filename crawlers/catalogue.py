@@ -53,6 +53,10 @@ _HTTPX_DIFFERS = {
 
 _library = partial(Backend, extra="variants")
 """A row that needs a library."""
+_stack = partial(_library, cannot_see=_TRUNCATED)
+_on_loop = partial(_library, module="variants.loops")
+_setting = partial(Backend, module="variants.settings")
+"""Another backend with one setting changed."""
 
 _THREADS = (
     Backend(
@@ -61,33 +65,29 @@ _THREADS = (
         "the foot of the ladder: the kernel switches between stacks",
         several_threads=True,
     ),
-    Backend(
+    _setting(
         "threads_one_processor",
         "threads, all on the same processor",
         "against threads: tuned; os.sched_setaffinity keeps all threads on one processor",
-        module="variants.settings",
     ),
-    Backend(
+    _setting(
         "threads_small_stack",
         "threads with stacks of 256 KiB",
         "against threads: the address space reserved for each stack",
         several_threads=True,
-        module="variants.settings",
     ),
-    Backend(
+    _setting(
         "threads_pool",
         "at most 32 threads, however many slots there are",
         "against threads: a fixed pool, smaller than the number of slots",
         most=32,
         several_threads=True,
-        module="variants.settings",
     ),
-    Backend(
+    _setting(
         "threads_long_switch",
         "threads with a switch interval of one second",
         "against threads: tuned; sys.setswitchinterval(1) instead of 5 ms",
         several_threads=True,
-        module="variants.settings",
     ),
     Backend(
         "threads_timeouts",
@@ -113,12 +113,11 @@ _THREADS = (
         "against gevent: it runs the lock and the condition of threads",
         alone=True,
     ),
-    Backend(
+    _setting(
         "threads_short_switch",
         "threads with a switch interval of half a millisecond",
         "against threads: tuned for pages that need work; sys.setswitchinterval(0.0005)",
         several_threads=True,
-        module="variants.settings",
         tags=("handed_over",),
     ),
 )
@@ -129,18 +128,16 @@ _CALLBACKS = (
         "an event loop on selectors, one fetcher object per slot",
         "against threads: non-blocking sockets and a loop; an object holds the state, not a stack",
     ),
-    Backend(
+    _setting(
         "callbacks_select",
         "callbacks on select",
         "against callbacks: the system call, select, which is limited to 1024 descriptors",
         most=960,
-        module="variants.settings",
     ),
-    Backend(
+    _setting(
         "callbacks_poll",
         "callbacks on poll",
         "against callbacks: the system call, poll",
-        module="variants.settings",
     ),
     Backend(
         "callbacks_asyncio",
@@ -198,12 +195,11 @@ _ASYNC = (
         no_https="asyncio has no TLS for its sock_* calls; use async_await or asyncio_protocol",
         tags=("own_tls",),
     ),
-    Backend(
+    _setting(
         "async_await_mapped",
         "async_await where malloc maps every receive, as in a small program",
         "against async_await: the state of malloc, that of a process that has freed nothing large",
         cannot_see=_TRUNCATED,
-        module="variants.settings",
         tags=("mapped",),
     ),
     Backend(
@@ -219,12 +215,11 @@ _ASYNC = (
         "against async_await: a timeout for each exchange, beside the sweep over all slots",
         cannot_see=_TRUNCATED,
     ),
-    Backend(
+    _setting(
         "asyncio_small_tls",
         "async_await with buffers of 16 KiB below TLS, instead of 256",
         "against async_await: the buffer of each connection over TLS; an experiment, not advice",
         cannot_see=_TRUNCATED,
-        module="variants.settings",
         tags=("own_tls",),
     ),
     Backend(
@@ -255,55 +250,48 @@ _ASYNC = (
         cannot_see=_TRUNCATED,
         tags=("spreads",),
     ),
-    Backend(
+    _setting(
         "asyncio_protocol_mapped",
         "asyncio_protocol where malloc maps every receive, as in a small program",
         "against asyncio_protocol: the state of malloc, as in async_await_mapped",
-        module="variants.settings",
         tags=("mapped",),
     ),
-    _library(
+    _on_loop(
         "uvloop",
         "async_await on uvloop",
         "against async_await: the loop and its transports, now libuv in C; the same source",
         cannot_see=_TRUNCATED,
-        module="variants.loops",
         tags=("main", "people", "own_tls"),
     ),
-    _library(
+    _on_loop(
         "uvloop_timeouts",
         "async_await on uvloop with asyncio.timeout around each exchange",
         "against uvloop: a timeout for each exchange, beside the sweep over all slots",
         cannot_see=_TRUNCATED,
-        module="variants.loops",
     ),
-    _library(
+    _on_loop(
         "uvloop_sockets",
         "asyncio's loop.sock_* calls, on uvloop",
         "against asyncio_sockets: the loop, now libuv in C",
         no_https="asyncio has no TLS for its sock_* calls; use async_await or asyncio_protocol",
-        module="variants.loops",
     ),
-    _library(
+    _on_loop(
         "uvloop_protocol",
         "asyncio's Protocol, on uvloop",
         "against asyncio_protocol: the loop and its transports, now libuv in C",
-        module="variants.loops",
         tags=("own_tls",),
     ),
-    _library(
+    _on_loop(
         "aiofastnet",
         "async_await on aiofastnet's transports",
         "against async_await: the transports and TLS, now in Cython; the loop and the source stay",
         cannot_see=_TRUNCATED,
-        module="variants.loops",
     ),
-    _library(
+    _on_loop(
         "aiofastnet_protocol",
         "asyncio's Protocol, on aiofastnet's transports",
         "against asyncio_protocol: the transports and TLS, now in Cython",
         cannot_see=_TRUNCATED,
-        module="variants.loops",
     ),
     _library(
         "trio",
@@ -349,73 +337,65 @@ _ASYNC = (
 )
 
 _STACK = (
-    _library(
+    _stack(
         "urllib3",
         "urllib3's connection pool, one thread per slot",
         "against threads: urllib3's parser, pool and everything else above the socket",
         differs=_HIDES_RESETS,
         several_threads=True,
-        cannot_see=_TRUNCATED,
     ),
-    _library(
+    _stack(
         "requests",
         "requests, one session and one thread per slot",
         "against urllib3: requests on top of it, and a session per thread",
         differs=_HIDES_RESETS,
         several_threads=True,
-        cannot_see=_TRUNCATED,
         tags=("people",),
     ),
-    _library(
+    _stack(
         "aiohttp",
         "aiohttp's client and connection pool, on asyncio",
         "against asyncio_protocol: aiohttp's parser, pool and everything else above the transport",
         differs=_DIFFERS,
-        cannot_see=_TRUNCATED,
         tags=("main", "people"),
     ),
-    _library(
+    _stack(
         "aiohttp_timeouts",
         "aiohttp with a total ClientTimeout for its session",
         "against aiohttp: a timeout for each request, beside the sweep over all slots",
         differs=_DIFFERS,
-        cannot_see=_TRUNCATED,
         module="variants.aiohttp",
     ),
-    _library(
+    _on_loop(
         "aiohttp_uvloop",
         "aiohttp's client and connection pool, on uvloop",
         "against aiohttp: the loop, now libuv in C",
         differs=_DIFFERS,
         no_https="uvloop does not show the connections that aiohttp drops without waiting for "
         "their end",
-        module="variants.loops",
         tags=("own_tls",),
     ),
-    _library(
+    _on_loop(
         "aiohttp_aiofastnet",
         "aiohttp's client and connection pool, on aiofastnet's transports",
         "against aiohttp: the transports, now in Cython",
         differs=_DIFFERS,
         no_https="aiofastnet does not show the connections that aiohttp drops without closing them",
-        module="variants.loops",
     ),
-    _library(
+    _stack(
         "httpx",
         "httpx, one client for all slots, on asyncio",
         "against aiohttp: the stack, httpx with h11 and anyio, in Python",
         most=_HTTPX_MOST,
         differs=_HTTPX_DIFFERS,
-        cannot_see=_TRUNCATED,
         tags=("people",),
     ),
-    _library(
+    _stack(
         "httpx2",
         "httpx2, one client for all slots, on asyncio",
         "against httpx: its successor, with a new pool",
         most=_HTTPX_MOST,
         differs=_HTTPX_DIFFERS,
-        cannot_see=_TRUNCATED,
         module="variants.httpx",
     ),
 )

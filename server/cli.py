@@ -85,12 +85,6 @@ def build_parser() -> argparse.ArgumentParser:
     add("--delay", default="none", metavar="SPEC", help="see below (default: none)")
     add("--json", action="store_true", help="print one line of JSON when ready, nothing else")
     add(
-        "--poll",
-        action="store_true",
-        help="never sleep while there are connections; this needs a processor of its own "
-        "(server/polling.py says why)",
-    )
-    add(
         "--cache",
         default=None,
         metavar="FOLDER",
@@ -248,7 +242,5 @@ def run(options: argparse.Namespace) -> None:
         scheme = "http" if tls is None else "https"
         site = make_site(options.site, options.seed, authority, cache, scheme)
         stack.callback(site.close)
-        settings = Settings(
-            delay, options.seed, token, options.json, options.exit_with_parent, options.poll, tls
-        )
+        settings = Settings(delay, options.seed, token, options.json, options.exit_with_parent, tls)
         uvloop.run(serve(site, sockets[0], sockets[1], settings))

@@ -18,7 +18,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import deque
-from typing import BinaryIO, cast
+from typing import cast
 
 from server.behaviour import Answer, Behaviour
 from server.delays import Delay
@@ -30,7 +30,6 @@ MAX_HEAD = 16 * 1024  # bytes of a request head; nginx and Apache take 8 KB per 
 MAX_TAILS = 256  # tails remembered; a crawler needs one or two
 MAX_TAIL = 2048  # bytes; longer tails are parsed each time
 LINGER_S = 2.0  # how long a refused client may go on sending
-CHUNK = 256 * 1024  # bytes of a large file read at once
 
 # A line that needs no parser before a lookup in the routes.
 _PLAIN_LINE = re.compile(rb"(GET|HEAD) (/[A-Za-z0-9/._~!$&'()*+,;=:@%?-]*)")
@@ -90,8 +89,8 @@ class Connection(asyncio.Protocol):
     """One client connection.
 
     A ``busy`` connection must not take the fast path: part of a request is in
-    ``buffer``, answers wait in ``queue``, a large file is on its way, or the
-    server reads nothing more (``closing``).
+    ``buffer``, answers wait in ``queue``, or the server reads nothing more
+    (``closing``).
     """
 
     __slots__ = (
@@ -99,7 +98,6 @@ class Connection(asyncio.Protocol):
         "busy",
         "closing",
         "core",
-        "file",
         "paused",
         "queue",
         "requests",
@@ -116,7 +114,6 @@ class Connection(asyncio.Protocol):
         self.paused = False
         self.buffer = b""
         self.queue: deque[Answer] | None = None
-        self.file: tuple[BinaryIO, int] | None = None  # a large file, and the bytes left to send
 
     # --- called by the event loop ---
 
@@ -138,10 +135,7 @@ class Connection(asyncio.Protocol):
                 else:
                     resource.hits += 1
                     self.requests += 1
-                    if resource.file is None:
-                        self.transport.write(resource.payload)
-                    else:
-                        self._begin_file(resource, keep=True)
+                    self.transport.write(resource.payload)
                     return
             elif tail in core.tails:
                 # A known tail, but its answer is delayed or ends the connection.
@@ -154,7 +148,7 @@ class Connection(asyncio.Protocol):
                     return
         self._read(data)
 
-    def eof_received(self) -> bool:
+    def eof_received(self) -> None:
         """The client is gone or will send nothing more: hang up.
 
         A client that only closed its sending side does not get the answers that
@@ -163,14 +157,12 @@ class Connection(asyncio.Protocol):
         written still arrive.
         """
         self.closing = self.busy = True
-        return self.file is not None
 
     def connection_lost(self, exc: Exception | None) -> None:
         """See :class:`asyncio.Protocol`."""
         ledger = self.core.ledger
         ledger.disconnected(self)
         self.closing = self.busy = True
-        self._drop_file()
         if self.queue:
             for answer in self.queue:
                 self.core.behaviour.forget(answer)
@@ -186,8 +178,6 @@ class Connection(asyncio.Protocol):
         """See :class:`asyncio.Protocol`."""
         self.paused = False
         self.transport.resume_reading()
-        if self.file is not None:
-            self._send_file()
 
     # --- the slow path ---
 
@@ -274,12 +264,8 @@ class Connection(asyncio.Protocol):
         self.requests += 1
         if not keep:
             self.closing = True  # read nothing after this request
-        if core.behaviour.plain and not self.queue and self.file is None:
-            if resource.file is None or head_only:
-                ready.append(_render(resource, head_only, keep))
-            else:
-                self._send(ready)
-                self._begin_file(resource, keep)
+        if core.behaviour.plain and not self.queue:
+            ready.append(_render(resource, head_only, keep))
             return
         self._send(ready)
         answer = Answer(self, resource, head_only, not keep)
@@ -295,20 +281,16 @@ class Connection(asyncio.Protocol):
         queue = self.queue
         if queue is None:
             return
-        while queue and queue[0].ready and self.file is None:
+        while queue and queue[0].ready:
             answer = queue.popleft()
-            resource = answer.resource
             self.core.ledger.answered()
-            if resource.file is None or answer.head_only:
-                self.transport.write(_render(resource, answer.head_only, not answer.last))
-            else:
-                self._begin_file(resource, not answer.last)
+            self.transport.write(_render(answer.resource, answer.head_only, not answer.last))
         self._settle()
 
     def _settle(self) -> None:
         """Decide whether the fast path is open and whether the connection ends."""
-        waiting = bool(self.queue) or self.file is not None
-        if not self.queue:
+        waiting = bool(self.queue)
+        if not waiting:
             self.queue = None
         self.busy = waiting or self.closing or bool(self.buffer)
         if self.closing and not waiting:
@@ -323,7 +305,7 @@ class Connection(asyncio.Protocol):
         """
         self.closing = self.busy = True
         self.buffer = b""
-        if self.queue or self.file is not None:
+        if self.queue:
             self._settle()  # these answers leave; the refusal does not
             return
         self._send(ready)
@@ -331,45 +313,6 @@ class Connection(asyncio.Protocol):
         if self.transport.can_write_eof():
             self.transport.write_eof()
         self.core.loop.call_later(LINGER_S, self.transport.close)
-
-    # --- files too large to keep ---
-
-    def _begin_file(self, resource: Resource, keep: bool) -> None:
-        assert resource.file is not None
-        self.busy = True
-        if not keep:
-            self.closing = True
-        self.transport.write(_render(resource, True, keep))
-        try:
-            source = open(resource.file, "rb")  # noqa: SIM115 - closed by _drop_file
-        except OSError:
-            self.transport.abort()  # it existed at the start
-            return
-        self.file = (source, resource.size)
-        self._send_file()
-
-    def _send_file(self) -> None:
-        while self.file is not None and not self.paused:
-            source, left = self.file
-            block = source.read(min(CHUNK, left))
-            if left and not block:
-                self.transport.abort()  # the file has shrunk: Content-Length is wrong
-                return
-            left -= len(block)
-            self.file = (source, left)
-            if block:
-                self.transport.write(block)
-            if not left:
-                self._drop_file()
-                if self.queue:
-                    self.flush()
-                else:
-                    self._settle()
-
-    def _drop_file(self) -> None:
-        if self.file is not None:
-            self.file[0].close()
-            self.file = None
 
 
 def _render(resource: Resource, head_only: bool, keep: bool) -> bytes:

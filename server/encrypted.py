@@ -157,13 +157,15 @@ class Encrypted(asyncio.Protocol):
                 return
             if plain:
                 self._connection.data_received(plain)
-            elif not self._connection.eof_received():  # close_notify
+            else:  # close_notify
+                self._connection.eof_received()
                 self.close()
         self._flush()  # the answer to a key update
 
-    def eof_received(self) -> bool:
+    def eof_received(self) -> None:
         """See :class:`asyncio.Protocol`."""
-        return self._up and self._connection is not None and self._connection.eof_received()
+        if self._up and self._connection is not None:
+            self._connection.eof_received()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """See :class:`asyncio.Protocol`."""

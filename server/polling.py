@@ -9,7 +9,7 @@ A callback that schedules itself with ``call_soon`` is enough. While one is
 scheduled, the loop asks the kernel for events without waiting. Each round of
 the loop, with one call of that callback, is a *turn*.
 
-Polling takes a whole processor, so it is off unless you ask for it, and it
+Polling takes a whole processor, so it is off until ``POST /poll`` asks for it, and it
 pauses after :data:`PAUSE_AFTER_S` without a connection. The next connection
 resumes it.
 

@@ -37,7 +37,6 @@ class Settings:
     Without a ``token`` the control plane is open to this machine. ``json``
     prints the ready line for programs, otherwise it is for people.
     ``exit_with_parent`` stops the server when its standard input ends. With
-    ``poll`` the event loop does not sleep (see :mod:`server.polling`). With
     ``tls`` pages are served over TLS only.
     """
 
@@ -46,7 +45,6 @@ class Settings:
     token: str | None
     json: bool
     exit_with_parent: bool
-    poll: bool
     tls: Tls | None = None
 
 
@@ -87,8 +85,6 @@ async def serve(
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)
-    if settings.poll:
-        await poller.start()
     traps: dict[str, asyncio.Server] = {}
     if isinstance(site, Faults) and tls is not None:
         traps = await set_traps(core, tls, site.host)

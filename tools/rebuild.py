@@ -31,10 +31,9 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, USER_PER_CONNECTION
 from bench.claims import ledger, measure
 from bench.claims.verdict import Evidence
-from bench.costs import accounts as counts
 from bench.costs import report as costs_report
-from bench.fleet import records as fleet_records
 from bench.fleet import report as fleet_report
+from bench.fleet import trial as fleet_trial
 from bench.launch import RESULTS, ROOT
 from bench.plan.labels import Label
 from bench.plan.participants import PINNED
@@ -83,10 +82,10 @@ def campaign(name: str, out: Path) -> None:
 
 
 STUDIES: Final[Mapping[str, Callable[[Path], Report]]] = {
-    "fleet": lambda folder: fleet_report.report(fleet_records.STUDY.last(folder)),
-    "fleet-tls": lambda folder: fleet_report.report(fleet_records.STUDY.last(folder)),
+    "fleet": lambda folder: fleet_report.report(fleet_trial.STUDY.last(folder)),
+    "fleet-tls": lambda folder: fleet_report.report(fleet_trial.STUDY.last(folder)),
     "tasks": lambda folder: tasks.report(tasks.STUDY.last(folder)),
-    "costs": lambda folder: costs_report.report(counts.STUDY.last(folder)),
+    "costs": lambda folder: costs_report.report(costs_report.STUDY.last(folder)),
 }
 
 
@@ -97,7 +96,7 @@ def study(name: str, out: Path) -> None:
 
 def costs_table() -> str:
     """The chart of docs/costs.md, and the first of its tables; the summary has all."""
-    run = counts.STUDY.last(RESULTS / "costs")
+    run = costs_report.STUDY.last(RESULTS / "costs")
     excerpt = costs_report.excerpt(run, "../results/costs/charts/costs.svg")
     return "\n### ".join(excerpt.split("\n### ")[:2])
 
@@ -255,7 +254,7 @@ def served_tables() -> str:
                 parts += [*grid(table), "", f"{textwrap.fill(table.about, 100)}\n"]
     where = machine_words(analysis.campaign.environment, analysis.campaign.created)
     parts.append(f"Campaign `{analysis.campaign.campaign}`: {where}.\n")
-    run = counts.STUDY.last(RESULTS / "costs-serve")
+    run = costs_report.STUDY.last(RESULTS / "costs-serve")
     return "\n".join([*parts, costs_report.excerpt(run)])
 
 

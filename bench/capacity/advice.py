@@ -49,15 +49,9 @@ class Need:
     rate: float | None = None  # pages per second, over all processes; None: as many as they can
     delay_s: float = 0.1  # from the request to the answer, at the server and on the way
     tls: bool = False
-    work_s: float = 0.0  # of the processor, on top of fetching and reading a page
-    share: float = 1.0  # of the pages that need the work
+    work_s: float = 0.0  # of the processor, on top of fetching and reading an average page
     pages_per_connection: int | None = None  # None: connections are kept
     load: float = 0.7  # of what a processor can do, that you plan to use
-
-    @property
-    def mean_work_us(self) -> float:
-        """The work of an average page, in microseconds."""
-        return 1e6 * self.work_s * self.share
 
     @property
     def added(self) -> dict[str, float]:
@@ -120,7 +114,7 @@ def advise(costs: Costs, need: Need) -> Advice:
 def added_us(backend: Backend, need: Need) -> float:
     """What TLS, new connections and work add to a page; KeyError where that was not measured."""
     parts = (share * backend.added[what].us for what, share in need.added.items())
-    return sum(parts, need.mean_work_us)
+    return sum(parts, 1e6 * need.work_s)
 
 
 def settled(
@@ -250,6 +244,6 @@ def apart(costs: Costs, leader: AdviceRow, row: AdviceRow, need: Need) -> bool:
     logs = [math.log(second[b] / first[b]) for b in sorted(first.keys() & second.keys())]
     if len(logs) < 2 or leader.total_us is None:
         return False
-    measured = 1.0 - need.mean_work_us / leader.total_us
+    measured = 1.0 - 1e6 * need.work_s / leader.total_us
     mean = sum(logs) / len(logs)
     return stats.student(logs)[0] > 0 and mean > max(costs.floor * measured, SMALLEST)

@@ -7,7 +7,6 @@ is checked at the server's ledger.
 from __future__ import annotations
 
 import socket
-import sys
 import time
 from collections.abc import Callable, Collection
 from functools import partial
@@ -176,12 +175,6 @@ def warm_up(job: Job) -> Origin:
     return origin
 
 
-def python_bytes(sock: ssl.SSLSocket) -> int:
-    """Bytes of Python's own objects for one connection, OpenSSL's state not among them."""
-    inner = sock._sslobj  # type: ignore[attr-defined]
-    return sum(map(sys.getsizeof, (sock, inner, sock.__dict__, sock.getpeername())))
-
-
 def bare_tls(job: Job, origin: Origin) -> CrawlReport:
     """Connections over TLS, held open by a blocking socket and OpenSSL alone.
 
@@ -196,13 +189,10 @@ def bare_tls(job: Job, origin: Origin) -> CrawlReport:
         sock = connect(origin)
         ask(sock, origin, url)
         held.append(sock)
-    objects = python_bytes(held[0])
-    size = 0
     for sock in held:
-        size += len(read_answer(sock))
+        read_answer(sock)
         sock.close()
-    elapsed_s = monotonic() - started
-    return report("bare_tls", job, elapsed_s, {"received": size, "python_bytes_each": objects})
+    return report("bare_tls", job, monotonic() - started, {})
 
 
 def read_answer(sock: socket.socket) -> bytes:

@@ -5,6 +5,6 @@ same; a busy one blurs only the backends that do more when a connection is late.
 called speed: see docs/costs.md for what they leave out.
 
 A study (:mod:`bench.study`): ``measure`` runs crawls under an instrument
-(:mod:`bench.machine.instruments`), ``accounts`` makes costs per page of their totals, and
-``report`` shows a run.
+(:mod:`bench.machine.instruments`), and ``report`` makes costs per page of their totals and shows
+them.
 """

@@ -19,7 +19,7 @@ from typing import Final
 from bench import controls
 from bench.conditions.condition import Condition
 from bench.conditions.ways import NEW
-from bench.costs.accounts import Counted, Crawled
+from bench.costs.report import FLOOR, SERVE, Counted, Crawled
 from bench.launch import OWN_PYTHON, output
 from bench.machine import cpu
 from bench.machine.instruments import Counts, Instrument
@@ -57,13 +57,8 @@ WORKLOADS: dict[str, Callable[[int, int, Participants], Point]] = {
 }
 """What is crawled, by the names of the charts."""
 
-SERVE: Final = "serve"
 COUNTED: Final = (*WORKLOADS, SERVE)
-"""And the models as servers."""
 SERVED_SITE: Final = f"list:{SERVED}:2048"
-
-FLOOR = "bare"
-"""The control that is counted, on lists only: see :mod:`bench.controls`."""
 
 REQUESTS: Final = 10
 """A server is asked for so many times the pages of a crawl, which needs a server of its own."""

@@ -8,25 +8,202 @@ is void, and its record names what was lost.
 The hosts are this machine alone, or each worker of a dask cluster. Every wait for a host of a
 cluster has a time limit. One that does not answer in time is lost, whatever the network reports:
 an unplugged cable reports nothing.
+
+A share is an ordinary trial of a crawler (:class:`bench.run.trial.Crawling`), with a worker and a
+server that know nothing of the fleet. All are children of the process that has the host, so they
+end with it in any case.
 """
 
 from __future__ import annotations
 
 import logging
+import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
-from typing import Any, Final
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
-from bench.fleet.host import FleetFault, Host, HostStatus
-from bench.fleet.plan import FleetPlan
-from bench.fleet.records import FleetTrial, HostRecord, Moment
+import psutil
+
+from bench.fleet.trial import FleetPlan, FleetTrial, HostRecord, Moment, Worker
 from bench.launch import install
-from bench.machine.memory import added, gain
-from bench.sides.process import interruptible
-from bench.sides.servers import Tls
+from bench.machine import cpu, doctor, environment, kernel, memory, procfs
+from bench.machine.memory import Snapshot, added, gain, grown
+from bench.plan import workloads
+from bench.plan.labels import Label
+from bench.plan.plan import Turn
+from bench.run import block
+from bench.run.trial import Bench, Crawling
+from bench.schema import MemoryParts
+from bench.sides.process import ProcessError, interruptible
+from bench.sides.servers import Server, ServerError, Tls
 from bench.study.record import StudyError
 from bench.study.runner import Lost
+
+# --- a host: its servers, its workers, and what it reads of their memory -------------------
+
+LOOK_S: Final = 0.001
+READY_S: Final = 120.0
+POOL_SIZE: Final = 32
+OF_SERVER: Final = ("user_bytes", "page_table_bytes")
+OF_CLIENT: Final = [part for part in memory.PARTS if part in MemoryParts.model_fields]
+
+
+class FleetFault(StudyError):
+    """A host or a process of the fleet failed or was lost; the message names it."""
+
+
+class HostStatus(NamedTuple):
+    """A host at one moment: connections held, and results so far."""
+
+    held: int
+    results: int
+    free_bytes: int | None
+
+
+class Host:
+    """Its methods run one after another in the same thread, and all have a time limit."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.trials: list[Crawling] = []
+        self.ends = ExitStack()
+
+    def do(self, method: str, *arguments: Any) -> Any:  # noqa: ANN401
+        """Call a method. Raises :class:`FleetFault` for what goes wrong with a process."""
+        try:
+            return getattr(self, method)(*arguments)
+        except (ServerError, ProcessError, OSError, psutil.Error) as error:
+            # OSError includes TimeoutError: a worker that was not ready in time.
+            raise FleetFault(str(error)) from None
+
+    def limits(self) -> HostRecord:
+        """The limits of this machine. Changes only this process's soft descriptor limit."""
+        _, descriptors = doctor.raise_descriptor_limit()
+        self.record = HostRecord(
+            host=self.name,
+            boot=environment.boot(),
+            cores=psutil.cpu_count() or 1,
+            descriptors=descriptors,
+            ports=kernel.ephemeral_ports() or procfs.UNLIMITED,
+            memory_available_bytes=doctor.available_bytes(),
+        )
+        return self.record
+
+    def examine(self, plan: FleetPlan) -> list[doctor.CheckResult]:
+        """What the doctor says of this machine's part of a plan."""
+        return doctor.examine_limits(plan.needs(self.name))
+
+    def start(self, plan: FleetPlan) -> None:
+        """Start the servers and the workers; once all have warmed up, read the memory.
+
+        From then on, the servers withhold every answer.
+        """
+        self.stop()  # a host that was lost and is back still has those of the last trial
+        scratch = Path(self.ends.enter_context(tempfile.TemporaryDirectory(prefix="fleet-")))
+        # Asks all servers at once: asking a hundred busy ones in turn takes too long. Processes
+        # are started by the host's own thread, because they end with the thread.
+        self.pool = self.ends.enter_context(ThreadPoolExecutor(POOL_SIZE))
+        # Over TLS if the trial is: importing ssl must not fall into it.
+        tls, seed = Tls() if plan.over_tls else None, workloads.SITE_SEED
+        warmup = Server(workloads.WARMUP_SITE, seed=seed, cores=[], tls=tls)
+        warmups = {tls: self.ends.enter_context(warmup)}
+        anywhere = cpu.Pinning([], [], "a fleet uses every processor")
+        bench = Bench(warmups, {plan.backend.name: plan.backend}, anywhere, seed, scratch)
+        for share in plan.shares_of(self.name):
+            point = plan.point(share)
+            turn = Turn(0, point.id, share.number, Label(plan.backend.name))
+            trial = Crawling(bench, point, turn, share.number)
+            block.start(self.ends, trial, None)
+            trial.worker.what = f"worker {share.number}"
+            self.trials.append(trial)
+        for trial in self.trials:
+            trial.ready()
+            trial.tell()
+        for trial in self.trials:
+            trial.worker.ready(READY_S)
+        for trial in self.trials:
+            trial.server.reset()
+            trial.hold()
+        memory.wait_until_settled()
+        workers = [trial.worker.pid for trial in self.trials]
+        self.reader = memory.Reader(workers, [trial.server.pid for trial in self.trials])
+        self.before, self.counters = self.reader.read(), kernel.counters()
+
+    def go(self) -> None:
+        for trial in self.trials:
+            trial.worker.go()
+
+    def look(self) -> HostStatus:
+        held = sum(self.pool.map(Crawling.held, self.trials))
+        for trial in self.trials:
+            if trial.result is None:
+                with suppress(TimeoutError):
+                    trial.result = trial.worker.result(time.monotonic() + LOOK_S)
+        results = sum(trial.result is not None for trial in self.trials)
+        return HostStatus(held, results, memory.free_memory())
+
+    def release(self, per_s: float) -> None:
+        """Read the memory, then release the answers of all servers together, each at this pace."""
+        self.held = self.reader.read()
+        list(self.pool.map(lambda trial: trial.server.release(per_s), self.trials))
+
+    def report(self) -> HostRecord:
+        connections = sum(trial.slots for trial in self.trials)
+        growth, reasons = gained(self.before, self.held, connections)
+        seen = {
+            "workers": [judged(trial) for trial in self.trials],
+            "growth": growth,
+            "reasons": reasons,
+            "kernel": kernel.delta(self.counters, kernel.counters()),
+        }
+        return self.record.model_copy(update=seen)
+
+    def stop(self) -> None:
+        for trial in self.trials:
+            trial.end()  # a worker would not end by itself while it waits for an answer
+        self.ends.close()
+        self.trials = []
+
+
+def judged(trial: Crawling) -> Worker:
+    """What a worker did, and whether it counts."""
+    trial.collect()
+    assert trial.result is not None
+    assert trial.ledger is not None
+    values = asdict(trial.result)
+    return Worker(
+        worker=trial.number,
+        connections=trial.slots,
+        **{name: values[name] for name in Worker.model_fields.keys() & values.keys()},
+        digest_expected=trial.server.digest,
+        ledger=trial.ledger,
+        void=trial.why_void(trial.result, {}),
+    )
+
+
+def gained(
+    before: Snapshot, held: Snapshot, connections: int
+) -> tuple[dict[str, int | None], dict[str, str]]:
+    """Bytes by owner that a host gained with these connections; why some are unknown."""
+    assert before.other is not None
+    assert held.other is not None
+    seen = memory.memory(before, held, connections)
+    server = grown(before.other, held.other, OF_SERVER)
+    of_kernel = memory.kernel_growth(before, held, connections)
+    growth = {
+        **grown(seen.before, seen.held, OF_CLIENT),
+        **{f"server_{part}": gain for part, gain in server.items()},
+        "server_kernel_bytes": added((of_kernel.server_sockets, of_kernel.server_other)),
+        "machine_drop_bytes": seen.machine_drop_bytes,
+    }
+    return growth, seen.reasons
+
+
+# --- all hosts ---------------------------------------------------------------------------
 
 HERE: Final = "this machine"
 CONNECT_S: Final = 5.0
@@ -42,8 +219,6 @@ LOOK_REST: Final = 4
 """A pause lasts at least this many times as long as the look before it, to spare the servers."""
 SETTLE_S: Final = 0.2
 """Wait between "all are held" and the reading, so that the last client can go to sleep."""
-
-# --- the hosts ---------------------------------------------------------------------------
 
 
 class Fleet:
@@ -141,21 +316,14 @@ def connected(scheduler: str | None) -> Iterator[Fleet]:
 
 def measure(fleet: Fleet, plan: FleetPlan) -> FleetTrial:
     """One trial. Raises :class:`bench.study.runner.Lost` with what there is of it."""
-    trial = FleetTrial(
-        backend=plan.backend.name,
-        tls=Tls().words if plan.over_tls else None,
-        connections=plan.connections,
-        ramp_per_s=plan.ramp_per_s,
-        hosts=list(plan.hosts),
-    )
-    seen: dict[str, Any] = {}
+    seen: dict[str, Any] = {"samples": []}
     try:
         hold(fleet, plan, seen)
     except FleetFault as fault:
-        raise Lost(str(fault), void=True, part=trial.model_copy(update=seen)) from None
+        raise Lost(str(fault), void=True, part=plan.trial(seen)) from None
     finally:
         fleet.stop()
-    return trial.model_copy(update=seen)
+    return plan.trial(seen)
 
 
 def hold(fleet: Fleet, plan: FleetPlan, seen: dict[str, Any]) -> None:
@@ -165,12 +333,13 @@ def hold(fleet: Fleet, plan: FleetPlan, seen: dict[str, Any]) -> None:
     worker did does not count.
     """
     fleet.call("start", plan)
-    began, first, samples = time.monotonic(), None, seen.setdefault("samples", [])
+    began, first = time.monotonic(), None
     fleet.call("go")
     for at_s, looks in looking(fleet, plan, began):
         held, free = sum(look.held for look in looks), added(look.free_bytes for look in looks)
         first = free if first is None else first
-        samples.append(Moment(at_s=at_s, connections=held, used_bytes=gain(free, first)))
+        moment = Moment(at_s=at_s, connections=held, used_bytes=gain(free, first))
+        seen["samples"].append(moment)
         if held >= plan.connections:
             seen["opened_s"] = at_s
             break

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from bench.analysis.stats import Spread, spread
-from bench.fleet.records import BUDGET, WHOLE, FleetTrial, Moment, held, largest, words_of
+from bench.fleet.trial import BUDGET, WHOLE, FleetTrial, Moment, held, largest, words_of
 from bench.show.figures import Axis, Figure, Line, LinePoint, Lines, Plot, line
-from bench.show.table import Column, Row, Table, name
+from bench.show.table import CellMakers, Column, Row, Table, name, tabled
 from bench.study.record import Run
 from bench.study.report import Report, drawn
 from bench.text import GIB, KIB, count, listing, number
@@ -98,22 +99,19 @@ def memory_headline(lines: Mapping[str, Line]) -> str | None:
     )
 
 
-def held_table(trials: Sequence[FleetTrial]) -> Table:
-    columns = ("connections", "workers", "opened in s", "released in s", *COUNTERS)
-    rows: list[Row] = []
-    for trial in trials:
-        counters = map(trial.counted, COUNTERS)
-        rows.append(
-            [
-                words_of(trial.label),
-                f"{trial.connections:,}",
-                f"{len(trial.workers):,}",
-                f"{trial.opened_s:.1f}",
-                f"{trial.released_s:.1f}",
-                *("not known" if rise is None else f"{rise:,}" for rise in counters),
-            ]
-        )
-    return Table("Held at one barrier", [name("backend"), *map(Column, columns)], rows)
+def risen(counter: str, trial: FleetTrial) -> str:
+    rise = trial.counted(counter)
+    return "not known" if rise is None else f"{rise:,}"
+
+
+HELD: Final[CellMakers[FleetTrial]] = [
+    (name("backend"), lambda trial: trial.words),
+    (Column("connections"), lambda trial: f"{trial.connections:,}"),
+    (Column("workers"), lambda trial: f"{len(trial.workers):,}"),
+    (Column("opened in s"), lambda trial: f"{trial.opened_s:.1f}"),
+    (Column("released in s"), lambda trial: f"{trial.released_s:.1f}"),
+    *((Column(counter), partial(risen, counter)) for counter in COUNTERS),
+]
 
 
 def budget_table(trials: Sequence[FleetTrial]) -> Table:
@@ -131,7 +129,7 @@ def budget_table(trials: Sequence[FleetTrial]) -> Table:
         for owner, parts in owners
         if trials
     ]
-    heads = [Column(f"{words_of(trial.label)}, {trial.connections:,}") for trial in trials]
+    heads = [Column(f"{trial.words}, {trial.connections:,}") for trial in trials]
     hosts = (host for trial in trials for host in trial.hosts)
     reasons = {why for host in hosts for why in host.reasons.values()}
     notes = [f"Not measured: {'; '.join(sorted(reasons))}."] if reasons else []
@@ -147,7 +145,7 @@ def report(run: Run[FleetTrial]) -> Report:
         f"({machine.cpu_model or 'model unknown'}), "
         f"{machine.memory_total_bytes / GIB:.0f} GiB, {machine.kernel}, {machine.python}, "
         f"{machine.limits.get('nofile_hard')} descriptors per process, {hosts} host(s).",
-        tables=[held_table(held(run)), budget_table(largest(run))],
+        tables=[tabled("Held at one barrier", HELD, held(run)), budget_table(largest(run))],
         designs=[ramp(run), memory(run)],
         backends=backends(run),
         notes=run.faults(),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
@@ -14,10 +13,9 @@ from bench.report.charts import Sheet, designed
 from bench.report.files import CHARTS, SUMMARY
 from bench.report.tables import section, show
 from bench.show.figures import Figure
-from bench.show.measured import Measured
-from bench.show.table import Table, name
+from bench.show.table import Table
 from bench.show.words import commit_words, machine_words
-from bench.study.record import Part, Run, RunRecord
+from bench.study.record import RunRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,28 +65,3 @@ def drawn(figure: Figure, source: str, head: RunRecord) -> Figure:
         f"{source} · commit {commit_words(head.environment)}",
     )
     return replace(designed(figure), footer=below)
-
-
-def by_repeat(
-    samples: Mapping[str, Mapping[int, Part]],
-    values: Callable[[Part], Mapping[str, float | None]],
-) -> dict[str, dict[str, dict[int, float]]]:
-    """Program -> measure -> round -> value, as far as the samples have them."""
-    rows: dict[str, dict[str, dict[int, float]]] = {}
-    for program, parts in samples.items():
-        for repeat, part in parts.items():
-            for key, value in values(part).items():
-                if value is not None:
-                    rows.setdefault(program, {}).setdefault(key, {})[repeat] = value
-    return rows
-
-
-def of_run(
-    run: Run[Any], measured: Measured, title: str, about: str, first: str, notes: Sequence[str] = ()
-) -> Table:
-    """A table that names its interpreter and notes what was not measured.
-
-    ``first`` heads the column of names; ``notes`` come last.
-    """
-    table = measured.table(f"{title} ({run.head.environment.python})", about)
-    return replace(table, columns=[name(first), *table.columns[1:]], notes=[*run.faults(), *notes])

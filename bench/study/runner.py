@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, Generic
 
@@ -57,9 +56,6 @@ class Program(Generic[Part]):
     measure: Callable[[int], Part]  # of a round; raises Lost
     refused: str | None = None  # why it cannot run here
     rounds: int | None = None  # at most; None: as many as asked for
-
-
-RoundTurn = tuple[int, Program[Part]]
 
 
 def run(
@@ -116,8 +112,14 @@ def run(
     filesystem.make_folder(folder)
     with Log(file, create=not file.exists()) as log:
         if not resume:
-            refused = [program for program in programs if program.refused]
-            log.append(head, *(refusal(head.run, program) for program in refused))
+            refused = [
+                SampleRecord[Part](
+                    run=head.run, program=each.name, repeat=0, status="refused", reason=each.refused
+                )
+                for each in programs
+                if each.refused
+            ]
+            log.append(head, *refused)
         try:
             with deferred():
                 take_all(study, log, head.run, turns, console)
@@ -133,7 +135,7 @@ def take_all(
     study: Study[Part],
     log: Log,
     run_id: str,
-    turns: Sequence[RoundTurn[Part]],
+    turns: Sequence[tuple[int, Program[Part]]],  # each in its round
     console: Console,
 ) -> None:
     """Take and append the sample of each turn, and show how far that is."""
@@ -170,12 +172,6 @@ def take(run_id: str, repeat: int, program: Program[Part]) -> SampleRecord[Part]
         status=status,
         reason=reason,
         part=part,
-    )
-
-
-def refusal(run_id: str, program: Program[Part]) -> SampleRecord[Part]:
-    return SampleRecord(
-        run=run_id, program=program.name, repeat=0, status="refused", reason=program.refused
     )
 
 
@@ -217,10 +213,3 @@ class Process(Child):
         """Let it take its next step."""
         self.send("")
         return self.answer()
-
-
-def missing(library: str) -> str | None:
-    """Why what needs this library cannot be measured; None if it can, or needs none."""
-    if library and find_spec(library) is None:
-        return f"{library} is not installed"
-    return None

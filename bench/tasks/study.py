@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib.util import find_spec
 from typing import Final
 
 from bench.analysis import stats
@@ -19,10 +20,10 @@ from bench.plan.participants import MAIN_VARIANTS
 from bench.schema import Record
 from bench.show.figures import Bars, Figure, Unit
 from bench.show.measured import US, Measure, Measured
-from bench.show.table import Table
+from bench.show.table import Table, name
 from bench.study.record import Run, Study
-from bench.study.report import Report, by_repeat, drawn, of_run
-from bench.study.runner import Process, Program, missing
+from bench.study.report import Report, drawn
+from bench.study.runner import Process, Program
 from bench.text import KIB, count, number, significant
 from crawlers.registry import MODELS
 
@@ -54,7 +55,9 @@ class TaskKind:
         """Why it cannot be measured on this interpreter; None if it can."""
         if sys.version_info < (3, self.since):
             return f"it needs Python 3.{self.since}; this is 3.{sys.version_info.minor}"
-        return missing(self.library)
+        if self.library and find_spec(self.library) is None:
+            return f"{self.library} is not installed"
+        return None
 
 
 def of_library(name: str, title: str, waits_on: str, yields: str) -> TaskKind:
@@ -164,18 +167,19 @@ SWITCH: Final = "switch"
 # --- what is shown -----------------------------------------------------------------------------
 
 
-def repeats(run: Run[TaskSample]) -> dict[str, dict[int, list[TaskSample]]]:
-    """Kind -> repeat -> what its processes saw, in the order of :data:`KINDS`."""
-    rows: dict[str, dict[int, list[TaskSample]]] = {}
-    for program, parts in run.by_program().items():
-        for repeat, part in parts.items():
-            rows.setdefault(program.partition(" ")[0], {}).setdefault(repeat, []).append(part)
-    return {kind: rows[kind] for kind in KINDS if kind in rows}
-
-
 def measured(run: Run[TaskSample]) -> Measured:
     """What one more task takes, by the name of its kind, repeat by repeat."""
-    return Measured(MEMORY | TIMES, by_repeat(repeats(run), _values))
+    seen: dict[str, dict[int, list[TaskSample]]] = {}
+    for program, parts in run.by_program().items():
+        for repeat, part in parts.items():
+            seen.setdefault(program.partition(" ")[0], {}).setdefault(repeat, []).append(part)
+    rows: dict[str, dict[str, dict[int, float]]] = {kind: {} for kind in KINDS if kind in seen}
+    for kind, row in rows.items():
+        for repeat, samples in seen[kind].items():
+            for key, value in _values(samples).items():
+                if value is not None:
+                    row.setdefault(key, {})[repeat] = value
+    return Measured(MEMORY | TIMES, rows)
 
 
 def _values(repeat: Sequence[TaskSample]) -> dict[str, float | None]:
@@ -203,12 +207,17 @@ def tables(run: Run[TaskSample]) -> list[Table]:
     titled = {kind.title: values[kind.name] for kind in kinds}
     waits = "; ".join(f"{kind.title}: {kind.waits_on}" for kind in kinds)
     yields = "; ".join(f"{kind.title}: {kind.yields}" for kind in kinds)
-    wait, switch = [f"It waits on: {waits}."], [f"A switch is: {yields}."]
-    of_memory, of_times = Measured(MEMORY, titled), Measured(TIMES, titled)
-    return [
-        of_run(run, of_memory, "Memory of a waiting task", OF_MEMORY, "task", wait),
-        of_run(run, of_times, "Spawn, switch and cancel a task", OF_TIMES, "task", switch),
-    ]
+    shown = (
+        (MEMORY, "Memory of a waiting task", OF_MEMORY, f"It waits on: {waits}."),
+        (TIMES, "Spawn, switch and cancel a task", OF_TIMES, f"A switch is: {yields}."),
+    )
+    tables = []
+    for measures, title, about, note in shown:
+        caption = f"{title} ({run.head.environment.python})"
+        table = Measured(measures, titled).table(caption, about)
+        columns, notes = [name("task"), *table.columns[1:]], [*run.faults(), note]
+        tables.append(replace(table, columns=columns, notes=notes))
+    return tables
 
 
 def designs(run: Run[TaskSample]) -> Iterator[Figure]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol, TypeVar
 
 from crawlers import async_await
@@ -89,9 +90,5 @@ def run(
         return runner.run(start(stop))
 
 
-def crawl_on(name: str, job: Job, recorder: Recorder, loop_factory: LoopFactory) -> CrawlReport:
-    """Crawl with ``async_await``, unchanged, on another loop."""
-    with Stop(job) as stop, asyncio.Runner(loop_factory=loop_factory) as runner:
-        report = runner.run(async_await.main(job, recorder, stop))
-    report.backend = name
-    return report
+crawl_on = partial(run, fetch=async_await.fetch, make_shared=Shared, make_slot=async_await.Slot)
+"""Crawl with ``async_await``, unchanged, on another loop."""

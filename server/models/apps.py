@@ -25,8 +25,8 @@ Message = dict[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Fields = list[tuple[bytes, bytes]]
-Answer = tuple[int, Fields, Iterator[tuple[bytes, bool]]]
-"""Status, headers, and the parts of the body, with whether there are more."""
+Answer = tuple[int, Fields, bytes]
+"""Status, headers and body."""
 
 
 @lru_cache(100_000)
@@ -42,11 +42,9 @@ def large_body(resource: Resource) -> bytes:
     return resource.body
 
 
-def parts_of(resource: Resource) -> Iterator[tuple[bytes, bool]]:
-    """The body, and whether more follows; a small one is copied sooner than found in a cache."""
-    if resource.file is None and resource.size > PART:
-        return iter([(large_body(resource), False)])
-    return resource.parts(PART)
+def body_of(resource: Resource) -> bytes:
+    """The body; a small one is copied sooner than found in a cache."""
+    return large_body(resource) if resource.size > PART else resource.body
 
 
 class Asked:
@@ -85,14 +83,14 @@ class Asked:
             return text(405, b"GET, HEAD or POST\n", (b"allow", b", ".join(METHODS)))
         if self.method == b"POST" and resource.status == 200:
             return text(200, sizes(self.size, self.checksum))
-        return resource.status, fields_of(resource), parts_of(resource) if gets else iter(())
+        return resource.status, fields_of(resource), body_of(resource) if gets else b""
 
 
 def text(status: int, body: bytes, *fields: tuple[bytes, bytes]) -> Answer:
     """An answer that no site has."""
     size = (b"content-length", b"%d" % len(body))
     kind = (b"content-type", b"text/plain; charset=utf-8")
-    return status, [kind, size, *fields], iter([(body, False)])
+    return status, [kind, size, *fields], body
 
 
 def asgi(service: Service) -> Callable[[Message, Receive, Send], Awaitable[None]]:
@@ -115,13 +113,9 @@ def asgi(service: Service) -> Callable[[Message, Receive, Send], Awaitable[None]
             if event["type"] == "http.disconnect":
                 return None
             asked.feed(event.get("body", b""), event.get("more_body", False))
-        status, fields, parts = asked.answer()
+        status, fields, body = asked.answer()
         await send({"type": "http.response.start", "status": status, "headers": fields})
-        more = True
-        for part, more in parts:
-            await send({"type": "http.response.body", "body": part, "more_body": more})
-        if more:  # a HEAD
-            await send({"type": "http.response.body", "body": b""})
+        await send({"type": "http.response.body", "body": body})
 
     return app
 
@@ -135,10 +129,10 @@ def wsgi(service: Service) -> WSGIApplication:
         while asked.wants:
             data = environ["wsgi.input"].read(PART)
             asked.feed(data, bool(data))
-        status, fields, parts = asked.answer()
+        status, fields, body = asked.answer()
         headers = [(name.decode(), value.decode("latin-1")) for name, value in fields]
         start_response(f"{status} {HTTPStatus(status).phrase}", headers)
-        return (part for part, _ in parts)
+        return iter([body] if body else [])
 
     return app
 
@@ -147,22 +141,14 @@ def for_aiohttp(service: Service) -> web.Application:
     """The application for aiohttp.web; the server is ready when it starts."""
     from aiohttp import web
 
-    async def handle(request: web.Request) -> web.StreamResponse:
+    async def handle(request: web.Request) -> web.Response:
         asked = Asked(service, request.method, request.raw_path.encode("latin-1"))
         while asked.wants:
             data = await request.content.readany()
             asked.feed(data, bool(data))
-        status, fields, parts = asked.answer()
+        status, fields, body = asked.answer()
         headers = {name.decode(): value.decode("latin-1") for name, value in fields}
-        first, more = next(parts, (b"", False))
-        if not more:
-            return web.Response(status=status, headers=headers, body=first)
-        response = web.StreamResponse(status=status, headers=headers)
-        await response.prepare(request)
-        await response.write(first)
-        for part, _ in parts:
-            await response.write(part)
-        return response
+        return web.Response(status=status, headers=headers, body=body)
 
     async def ready(app: web.Application) -> None:
         service.ready()

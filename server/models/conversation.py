@@ -83,12 +83,8 @@ class Conversation:
         if self.over:
             return None
         if self._rest is not None:
-            try:
-                for part in self._rest:
-                    return self._leaves(part, now)
-            except OSError:  # of a file: only the end of the connection says that this is not all
-                self.over = self.ended = True
-                return None
+            for part in self._rest:
+                return self._leaves(part, now)
             self._rest = None
         if self._last:
             self.over = True
@@ -186,7 +182,7 @@ class Conversation:
         self._last = not keep
         resource = service.site.find(request.target) or service.site.not_found
         method = request.method
-        if method == b"GET" and keep and resource.file is None and resource.size <= PART:
+        if method == b"GET" and keep and resource.size <= PART:
             counts.checksum += resource.checksum
             return resource.payload  # almost all requests
         fields = b"" if keep else CLOSE
@@ -203,15 +199,11 @@ class Conversation:
 
 
 def parts_of(resource: Resource, fields: bytes, head_only: bool) -> Iterator[bytes | memoryview]:
-    """An answer of a site in parts, with more headers; read from its file as it leaves."""
+    """An answer of a site in parts, with more headers."""
     start = resource.body_start
     head = resource.payload[: start - 2] + fields + b"\r\n"
     if head_only:
         yield head
-    elif resource.file is not None:
-        yield head
-        for part, _ in resource.parts(PART):
-            yield part
     else:
         first = PART - len(head)
         body = memoryview(resource.payload)[start:]

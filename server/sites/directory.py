@@ -12,13 +12,12 @@ import tempfile
 from copy import copy
 from pathlib import Path
 from urllib.parse import quote, unquote_to_bytes
-from zlib import crc32
 
 from server.sites import reference
-from server.sites.site import Outcome, Resource, Site, SiteError, redirect, render_head
+from server.sites.site import Outcome, Resource, Site, SiteError, redirect
 
-PRELOAD_EACH = 4 * 1024 * 1024  # bytes; a larger file is read at each request
-PRELOAD_ALL = 512 * 1024 * 1024  # bytes that one directory may keep in memory
+MOST_MIB = 512
+"""A directory is kept in memory, so it may not be larger."""
 VARIANTS = 100_000  # other names of files (with a query, say) that are remembered
 
 
@@ -32,8 +31,7 @@ class Directory(Site):
     symbolic links that lead out of the root. The root itself may be a link.
 
     The site reads each file once, at the start or at the first request, and
-    never looks at it again. Files above :data:`PRELOAD_EACH`, and all files
-    after the first :data:`PRELOAD_ALL` bytes, are read at each request.
+    never looks at it again.
 
     A crawl with :mod:`server.sites.reference` finds the expected outcomes. It
     takes about 0.2 s for each megabyte of HTML, so a ``cache`` folder, if there
@@ -53,7 +51,6 @@ class Directory(Site):
         self.routes = {}
         self._root = os.path.realpath(root)
         self._files: dict[str, Resource] = {}
-        self._kept = 0
         self._variants = 0
         # Only the types Python itself knows: the machine's own tables differ.
         self._types = mimetypes.MimeTypes(filenames=())
@@ -106,7 +103,7 @@ class Directory(Site):
         sha = hashlib.sha256(platform.python_version().encode())
         for source in sorted(Path(__file__).parent.glob("*.py")):
             sha.update(source.read_bytes())
-        complete = True
+        complete, size = True, 0
         for folder, folders, files in os.walk(self._root):
             folders.sort()
             for name in folders:
@@ -114,7 +111,15 @@ class Directory(Site):
                 complete = complete and not os.path.islink(path)
                 sha.update(f"{self._target(path)}/\n".encode())
             for name in sorted(files):
-                target = self._target(os.path.join(folder, name)).encode()
+                path = os.path.join(folder, name)
+                with contextlib.suppress(OSError):  # a link to nothing
+                    size += os.path.getsize(path)
+                if size > MOST_MIB << 20:
+                    raise SiteError(
+                        f"{self.spec}: its files have more than {MOST_MIB} MiB, and are kept in "
+                        "memory; give a smaller folder"
+                    )
+                target = self._target(path).encode()
                 resource = self.find(target)
                 if resource is None:
                     continue  # a link out of the root, or an unreadable file
@@ -168,19 +173,7 @@ class Directory(Site):
             kind = "application/octet-stream"  # .gz and the like: the file is the body
         if kind.startswith("text/"):
             kind += "; charset=utf-8"
-        size = os.path.getsize(file)
-        if size <= PRELOAD_EACH and self._kept + size <= PRELOAD_ALL:
-            self._kept += size
-            return Resource(200, kind, Path(file).read_bytes())
-        resource = Resource(200, kind, b"")
-        resource.payload = render_head(200, kind, size)
-        resource.body_start = len(resource.payload)
-        resource.size = size
-        resource.file = file
-        with open(file, "rb") as source:
-            while block := source.read(1 << 20):
-                resource.checksum = crc32(block, resource.checksum)
-        return resource
+        return Resource(200, kind, Path(file).read_bytes())
 
 
 def _recall(store: Path | None) -> tuple[dict[str, Outcome], int] | None:

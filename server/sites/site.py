@@ -7,7 +7,6 @@ import random
 from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from itertools import islice
-from pathlib import Path
 from zlib import crc32
 
 HTML = "text/html; charset=utf-8"
@@ -62,14 +61,11 @@ class Resource:
     ``body_start`` is where the body begins in ``payload``, ``checksum`` the
     CRC-32 of the body and ``size`` its length in bytes. ``hits`` counts the
     requests since the last reset; kept here, a count costs one addition.
-    A file too large to keep in memory has only its head in ``payload``, and its
-    path in ``file``.
     """
 
     __slots__ = (
         "body_start",
         "checksum",
-        "file",
         "hits",
         "html",
         "location",
@@ -94,29 +90,12 @@ class Resource:
         self.checksum = crc32(body)
         self.html = kind.startswith("text/html")
         self.location = location
-        self.file: str | None = None
         self.hits = 0
 
     @property
     def body(self) -> bytes:
-        """The body, read from disk if it is not kept in memory."""
-        if self.file is not None:
-            return Path(self.file).read_bytes()
+        """The body."""
         return self.payload[self.body_start :]
-
-    def parts(self, size: int) -> Iterator[tuple[bytes, bool]]:
-        """The body, and whether more follows: one part, or a file of which each has ``size``."""
-        if self.file is None:
-            yield self.body, False
-            return
-        with open(self.file, "rb") as source:
-            left = self.size
-            while left:
-                part = source.read(min(size, left))
-                if not part:
-                    raise OSError("a file has shrunk while it was served")
-                left -= len(part)
-                yield part, left > 0
 
 
 def render_head(

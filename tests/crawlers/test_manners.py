@@ -7,24 +7,26 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
-from crawlers import origins, registry
+from crawlers import origins
 from crawlers.conformance.scripted import Connection, ScriptedServer, ok, page, redirect
 from crawlers.frontier import Frontier
 from crawlers.job import LONGEST_S, Address, Job, JobError, Origin, PageResult
 from crawlers.manners import RobotsManners, on_this_machine
-from crawlers.recorder import NullRecorder
 from crawlers.tls import client_context
-from tests.crawlers.backends import HERE, each, link, load, models, outcomes
+from tests.crawlers import backends
+from tests.crawlers.backends import HERE, each, link, models, outcomes
 from tests.crawlers.exchanges import page as found
 
 if TYPE_CHECKING:
     from crawlers.conformance.authority import Authority
 
 DELAY_S = 0.05
+afar = partial(backends.crawl, any_host=True)
 
 
 @pytest.fixture
@@ -36,8 +38,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
 
 
 def crawl(server: ScriptedServer, name: str = "callbacks") -> dict[str, int | str | None]:
-    job = Job((server.url,), slots=3, any_host=True, delay_s=DELAY_S, max_tries=1)
-    report = registry.load(name).crawl(job, NullRecorder())
+    report = afar(name, server.url, slots=3, delay_s=DELAY_S, max_tries=1)
     asked = sum(row.status is not None for row in report.rows.values())
     assert report.elapsed_s >= DELAY_S * (asked - 1)
     return outcomes(report, server.url)
@@ -80,8 +81,8 @@ def test_robots_txt_in_a_coding_is_obeyed(server: ScriptedServer, name: str, cod
     label = "gzip" if coding == "damaged" else coding
     server.script["/robots.txt"] = ok(rules, "text/plain", f"Content-Encoding: {label}\r\n")
     server.script["/a"] = server.script["/b"] = page()
-    job = Job((f"{server.url}a", f"{server.url}b"), slots=2, any_host=True, delay_s=0.0)
-    assert outcomes(load(name).crawl(job, NullRecorder()), server.url) == found
+    report = afar(name, f"{server.url}a", f"{server.url}b", slots=2, delay_s=0.0)
+    assert outcomes(report, server.url) == found
 
 
 @pytest.mark.parametrize(("status", "found"), [(204, 200), (206, "forbidden"), (299, "forbidden")])
@@ -148,8 +149,7 @@ def test_robots_txt_has_the_time_of_an_exchange(server: ScriptedServer) -> None:
             left.set()
 
     server.script["/robots.txt"] = drip
-    job = Job((server.url,), slots=1, any_host=True, timeout_s=0.5, max_tries=1)
-    report = registry.load("callbacks").crawl(job, NullRecorder())
+    report = afar("callbacks", server.url, slots=1, timeout_s=0.5, max_tries=1)
     assert [row.error for row in report.rows.values()] == ["forbidden"]
     assert left.wait(300)
 
@@ -175,8 +175,7 @@ def test_a_slow_robots_txt_holds_up_its_own_server_only(server: ScriptedServer, 
     with ScriptedServer() as other:
         other.script = {"/robots.txt": slow, "/": page("/private")}
         server.script.update({"/": page("/behind"), "/behind": behind, "/last": last})
-        job = Job((other.url, server.url), slots=2, any_host=True, delay_s=0.0, max_tries=1)
-        report = load(name).crawl(job, NullRecorder())
+        report = afar(name, other.url, server.url, slots=2, delay_s=0.0, max_tries=1)
         assert outcomes(report) == {
             server.url: 200,
             f"{server.url}behind": 200,
@@ -192,8 +191,7 @@ def test_a_deadline_does_not_wait_for_robots_txt(server: ScriptedServer, name: s
     """Pages that wait for it are left, not forbidden."""
     server.script["/robots.txt"] = Connection.hang
     # A stack that cannot end a call waits for its timeout.
-    job = Job((server.url,), slots=2, any_host=True, timeout_s=1.5, deadline_s=0.3)
-    report = load(name).crawl(job, NullRecorder())
+    report = afar(name, server.url, slots=2, timeout_s=1.5, deadline_s=0.3)
     assert (report.stopped, report.rows, report.left) == ("deadline", {}, 1)
 
 
@@ -221,8 +219,7 @@ def test_a_delay_opens_no_further_connection(server: ScriptedServer, name: str) 
     link(server, "/a", "/b", "/c")
     assert set(crawl(server, name).values()) == {200}
     one = server.connections
-    job = Job((server.url,), slots=1, any_host=True, delay_s=0.01)
-    assert registry.load(name).crawl(job, NullRecorder()).pages == 4
+    assert afar(name, server.url, slots=1, delay_s=0.01).pages == 4
     assert server.connections == one + 1
 
 
@@ -265,8 +262,7 @@ def test_servers_here_or_of_ones_own_need_no_manners(
     monkeypatch.setattr(origins, "on_this_machine", lambda addresses: polite)
     with ScriptedServer() as server:
         server.script["/"] = page()
-        job = Job((server.url,), any_host=True, polite=polite)
-        assert registry.load("callbacks").crawl(job, NullRecorder()).pages == 1
+        assert afar("callbacks", server.url, polite=polite).pages == 1
         assert set(server.requests) == {"/"}
 
 

@@ -19,9 +19,7 @@ from bench.launch import ROOT
 from crawlers import async_await, registry
 from crawlers.conformance.scripted import Connection, ScriptedServer, ok
 from crawlers.http import RECV_SIZE, Exchange
-from crawlers.job import Job
 from crawlers.kinds import ERROR_KINDS, error_kind
-from crawlers.recorder import NullRecorder
 from crawlers.tls import (
     HandshakeError,
     client_context,
@@ -30,7 +28,7 @@ from crawlers.tls import (
     tls_error_kind,
 )
 from crawlers.variants._stack import kind_behind
-from tests.crawlers.backends import LIBRARIES
+from tests.crawlers.backends import LIBRARIES, crawl
 from tests.crawlers.exchanges import fetch_of
 from tests.programs import python
 
@@ -264,8 +262,7 @@ def test_the_dot_at_the_end_of_a_host_is_not_in_its_certificate(
     with ScriptedServer(authority.greeting, authority.cafile) as server:
         server.script["/"] = ok()
         url = server.url.replace("127.0.0.1", "localhost.")
-        job = Job((url,), slots=1, cafile=authority.cafile)
-        report = registry.load(name).crawl(job, NullRecorder())
+        report = crawl(name, url, slots=1, cafile=authority.cafile)
         assert (report.errors, report.pages) == ({}, 1)
 
 

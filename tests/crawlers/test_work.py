@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from crawlers import callbacks, page, work
 from crawlers.http import Exchange
-from crawlers.job import Address, Fetch, Job, Origin, PageResult, Work
+from crawlers.job import Fetch, Job, PageResult, Work
+from tests.crawlers.exchanges import fed, fetch_of
 
-ORIGIN = Origin("http://site.test", [Address(0, ())], b"")
-URL = "http://site.test/p/7"
+URL = fetch_of("/p/7").url
 
 
 @pytest.fixture(autouse=True)
@@ -31,11 +31,9 @@ def read(fetch: Fetch, exchange: Exchange) -> PageResult:
     return found
 
 
-def answered(url: str, body: bytes = b"one two two", status: bytes = b"200 OK") -> Exchange:
-    made = Exchange(Fetch(url, ORIGIN, "/"), 1 << 20)
-    head = b"HTTP/1.1 %s\r\nContent-Length: %d\r\n\r\n" % (status, len(body))
-    made.feed(head + body)
-    return made
+def answered(target: str = "/p/7", status: bytes = b"200 OK") -> Exchange:
+    head = b"HTTP/1.1 %s\r\nContent-Length: 11\r\n\r\n" % status
+    return fed(Exchange(fetch_of(target)), head + b"one two two")
 
 
 def test_words_are_counted_whatever_their_case_and_marks() -> None:
@@ -58,22 +56,22 @@ def test_a_round_more_or_less_is_seen(rounds: int, value: int) -> None:
 
 def test_only_pages_that_need_it_are_worked_on() -> None:
     work.begin(Job((URL, URL + "0"), follow=False, work=Work(frozenset({URL}), 4)))
-    needs, other = Fetch(URL, ORIGIN, "/"), Fetch(URL + "0", ORIGIN, "/")
+    needs, other = fetch_of("/p/7"), fetch_of("/p/70")
     needs.intended = 12.5
-    found = read(needs, answered(URL))
+    found = read(needs, answered())
     assert isinstance(found, work.WorkedPage)
-    plain = page.read_page(needs, answered(URL), False)
+    plain = page.read_page(needs, answered(), False)
     assert (found.status, found.size, found.checksum) == (200, plain.size, plain.checksum)
     assert found.done.check == work.fold(work.words(b"one two two"), 4)
     assert found.intended == 12.5
-    assert not isinstance(read(other, answered(other.url)), work.WorkedPage)
-    gone = answered(URL, status=b"404 Not Found")
+    assert not isinstance(read(other, answered("/p/70")), work.WorkedPage)
+    gone = answered(status=b"404 Not Found")
     assert not isinstance(read(needs, gone), work.WorkedPage)
 
 
 def test_a_worked_page_survives_its_way_from_another_process() -> None:
     work.begin(Job((URL,), follow=False, work=Work(frozenset({URL}), 2)))
-    found = read(Fetch(URL, ORIGIN, "/"), answered(URL))
+    found = read(fetch_of("/p/7"), answered())
     back = pickle.loads(pickle.dumps(found, pickle.HIGHEST_PROTOCOL))
     assert isinstance(back, work.WorkedPage)
     assert isinstance(found, work.WorkedPage)
@@ -85,7 +83,7 @@ def test_work_done_elsewhere_is_not_done_again() -> None:
     work.begin(Job((URL,), follow=False, work=Work(frozenset({URL}), 2)))
     done = work.Done(1, 2.0, 2.5, 3.0, 4, 5)
     work.elsewhere[URL] = done
-    found = read(Fetch(URL, ORIGIN, "/"), answered(URL))
+    found = read(fetch_of("/p/7"), answered())
     assert isinstance(found, work.WorkedPage)
     assert found.done is done
     assert not work.elsewhere

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -11,9 +10,7 @@ from hypothesis import strategies as st
 
 from server.connection import Core
 from server.delays import Delay
-from server.sites.directory import PRELOAD_EACH
 from server.sites.specs import make_site
-from tests.server.clock import Clock
 from tests.server.fixture_server import get
 from tests.server.wire import CASES, PAGE, SERVED, Case, Wire, connect, new_core, refused, statuses
 
@@ -105,7 +102,7 @@ def test_a_lost_connection_is_no_longer_in_flight() -> None:
     connection, wire = connect(core)
     connection.data_received(get("/") * 2)
     assert (core.ledger.in_flight, core.behaviour.held) == (2, 2)
-    assert not connection.eof_received()
+    connection.eof_received()
     connection.connection_lost(None)
     assert (core.ledger.in_flight, core.behaviour.held) == (0, 0)
     core.behaviour.release()
@@ -180,39 +177,3 @@ def test_a_list_is_counted_once_per_request_on_either_path(
     assert core.ledger.summary(True)["requests"] == {
         f"/p/{number}": numbers.count(number) for number in numbers
     }
-
-
-def test_large_files_are_sent_in_pieces(tmp_path: Path) -> None:
-    (tmp_path / "index.html").write_text("small")
-    content = bytes(range(256)) * (PRELOAD_EACH // 256 + 5)
-    (tmp_path / "big.bin").write_bytes(content)
-    core = Core(make_site(f"dir:{tmp_path}", 1, None), Clock().loop, Delay())
-    for _ in range(2):  # slow path, fast path
-        connection, wire = connect(core)
-        connection.data_received(get("/big.bin"))
-        assert wire.writes > 10
-        assert wire.written.endswith(b"\r\n\r\n" + content)
-        connection.data_received(get("/"))
-        assert wire.written.endswith(b"small")
-    connection, wire = connect(core)
-    connection.paused = True
-    connection.data_received(get("/big.bin") + get("/"))
-    assert not wire.written.endswith(b"small")
-    connection.resume_writing()
-    assert statuses(wire.written) == [200, 200]
-    assert wire.written.endswith(b"small")
-    assert statuses(talk(core, get("/big.bin") + get("/index.html") * 2).written) == [200] * 3
-    head = talk(core, get("/big.bin", method="HEAD")).written
-    assert str(len(content)).encode() in head
-    assert head.endswith(b"\r\n\r\n")
-    connection, wire = connect(core)
-    connection.paused = True
-    connection.data_received(get("/big.bin", "Connection: close"))
-    connection.connection_lost(None)
-    assert connection.file is None
-    with (tmp_path / "big.bin").open("wb") as shrunk:
-        shrunk.write(b"less")
-    connection, wire = connect(core)
-    connection.data_received(get("/big.bin"))
-    assert wire.closed
-    connection.connection_lost(None)

@@ -125,7 +125,8 @@ def test_all_is_work_until_an_empty_turn_is_known() -> None:
 
 @pytest.fixture(scope="module")
 def polling() -> Iterator[Running]:
-    with running("--poll", "--site", "list:9:100") as server:
+    with running("--site", "list:9:100") as server:
+        assert server.call("/poll", {"on": True})["on"] is True
         yield server
 
 

@@ -17,7 +17,7 @@ from bench.launch import RESULTS, ROOT, shown
 from bench.questions import analysis_in
 from bench.report import page
 from bench.talk import slides as talk_slides
-from bench.talk.material import Material
+from bench.talk.slides import Material
 from tools import sidebyside
 from tools.site import links, stage
 from tools.site.stage import SiteError

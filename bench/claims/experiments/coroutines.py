@@ -110,7 +110,6 @@ def bytecode() -> ExperimentResult:
         "differing_getters": float(waits),
         "instructions": float(total),
     }
-    result.facts["functions"] = list(functions)
     result.facts["note"] = (
         f"{total} instructions in {len(functions)} functions; in {waits} places one has "
         f"{listing(sorted(getters - {AWAIT, 'PUSH_NULL'}))} and the other {AWAIT}"

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import os
 import shutil
 import socket
 import subprocess
@@ -27,7 +28,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import cast
 
-from bench.claims.experiments import ExperimentResult, ExperimentServer
+from bench.claims.experiments import ExperimentResult, running
+from bench.machine import cpu
+from bench.sides.process import Child
 
 # --- the servers ------------------------------------------------------------------------------
 
@@ -140,18 +143,30 @@ SIZE = 1000
 CONNECTIONS = 10
 ROUNDS = 150
 TURNS = 6
-TIMEOUT_S = 30.0
+START_S = TIMEOUT_S = 30.0
 MESSAGE = b"x" * (SIZE - 1) + b"\n"
 
 
-class Client:
-    def __init__(self, server: ExperimentServer, send: EchoTurn, stack: ExitStack) -> None:
-        self.server = server
+class Echo:
+    """A server in a process of its own, and the connections to it.
+
+    It runs on the processors that the experiment does not use, if there are any, and dies with
+    the experiment.
+    """
+
+    def __init__(self, kind: str, send: EchoTurn, stack: ExitStack) -> None:
         self.send = send
         self.cpu_s = self.wall_s = 0.0
+        self.child = Child(f"the server {kind}", running(serve_echo, kind))
+        stack.callback(self.child.close, 0.0)  # it serves until it is killed
+        if hasattr(os, "sched_setaffinity"):
+            mine = os.sched_getaffinity(0)
+            others = set(range(os.cpu_count() or 1)) - mine
+            os.sched_setaffinity(self.child.pid, others or mine)
+        place = "127.0.0.1", int(self.child.receive(time.monotonic() + START_S))
         self.sockets = []
         for _ in range(CONNECTIONS):
-            sock = socket.create_connection(("127.0.0.1", server.port), timeout=TIMEOUT_S)
+            sock = socket.create_connection(place, timeout=TIMEOUT_S)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self.sockets.append(stack.enter_context(sock))
 
@@ -160,10 +175,10 @@ class Client:
 
     def turn(self) -> None:
         """Send, and add what the server spent."""
-        cpu_s, began = self.server.cpu_s(), time.monotonic()
+        cpu_s, began = cpu.used_s(self.child.pid), time.monotonic()
         self.send(self.sockets, ROUNDS, MESSAGE, TIMEOUT_S)
         self.wall_s += time.monotonic() - began
-        self.cpu_s += self.server.cpu_s() - cpu_s
+        self.cpu_s += cpu.used_s(self.child.pid) - cpu_s
 
 
 def echo() -> ExperimentResult:
@@ -179,20 +194,19 @@ def echo() -> ExperimentResult:
         if find_spec("uvloop") is None:
             result.lacks("uvloop is not installed", *ratios)
             return result
-        servers = {kind: stack.enter_context(ExperimentServer(serve_echo, kind)) for kind in KINDS}
-        clients = {kind: Client(server, send, stack) for kind, server in servers.items()}
-        for client in clients.values():
-            client.warm()
+        echoes = {kind: Echo(kind, send, stack) for kind in KINDS}
+        for each in echoes.values():
+            each.warm()
         for turn in range(TURNS):
             for kind in KINDS if turn % 2 else reversed(KINDS):
-                clients[kind].turn()
-    busy = sorted(client.cpu_s / client.wall_s for client in clients.values())
+                echoes[kind].turn()
+    busy = sorted(each.cpu_s / each.wall_s for each in echoes.values())
     result.facts["note"] = (
         "client in C; in the last repeat the servers worked "
         f"{100 * busy[0]:.0f} to {100 * busy[-1]:.0f} % of the time"
     )
-    for kind, client in clients.items():
-        result.values[f"{kind}_us"] = 1e6 * client.cpu_s / (TURNS * ROUNDS * CONNECTIONS)
+    for kind, each in echoes.items():
+        result.values[f"{kind}_us"] = 1e6 * each.cpu_s / (TURNS * ROUNDS * CONNECTIONS)
     for way in WAYS:
         result.ratio(f"uvloop_{way}", f"asyncio_{way}_us", f"uvloop_{way}_us")
     return result

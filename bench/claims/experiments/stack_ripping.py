@@ -82,8 +82,6 @@ def stack_ripping() -> ExperimentResult:
     for ripped in rip_all():
         result.values[f"{ripped.model}_callers"] = float(ripped.callers)
         result.values[f"{ripped.model}_handlers"] = float(len(handlers(ripped.model)))
-        result.facts[f"{ripped.model}_breakpoint"] = ripped.breakpoint.function
-        result.facts[f"{ripped.model}_frames"] = [frame.function for frame in ripped.frames]
     return result
 
 

@@ -5,7 +5,7 @@ nothing, and says what it cannot know.
 
   python -m bench advise --connections 5000 --rate 2000 --delay 200ms --tls --work 1ms
   python -m bench advise --connections 100 --delay 1s     how many pages can these fetch?
-  python -m bench advise --rate 500 --work 10ms --share 10%    one page in ten needs the processor
+  python -m bench advise --rate 500 --work 1ms            one page in ten needs 10 ms of processor
   python -m bench advise --rate 20k --delay 10ms --backends threads,aiohttp
   python -m bench advise --results results/reference --json
 
@@ -18,8 +18,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from decimal import Decimal
 from functools import partial
@@ -29,13 +31,16 @@ from typing import Final
 from rich.console import Console
 from rich.text import Text
 
-from bench import store
-from bench.capacity import costs, report
-from bench.capacity.advice import MOST_LOAD, Need, advise
+from bench import store, text
+from bench.capacity import costs
+from bench.capacity.advice import BEYOND, MOST_LOAD, Advice, AdviceRow, Need, advise
 from bench.capacity.costs import Costs
 from bench.cli import DONE, FAILED, options
 from bench.launch import RESULTS, shown
 from bench.questions import analysis_in
+from bench.report import tables
+from bench.show.table import MISSING, CellMakers, Column, name, tabled
+from bench.text import capital, listing, plural, significant, size_words
 from crawlers.registry import PEOPLE
 
 DEFAULT: Final = Need()
@@ -55,10 +60,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     value("--rate", rate, "N", "pages per second", shown="as many as one process can do")
     value("--delay", duration, "TIME", "from a request to its answer", DEFAULT.delay_s, "100ms")
     parser.add_argument("--tls", action="store_true", help="over TLS")
-    words = "of the processor for each page, beyond fetching and parsing it"
+    words = "of the processor for an average page, beyond fetching and parsing it"
     value("--work", duration, "TIME", words, DEFAULT.work_s, "none")
-    words = "of the pages that need the work, such as 10%% or 0.1"
-    value("--share", share, "SHARE", words, DEFAULT.share, "all")
     words = "open a new connection every N pages"
     value("--pages-per-connection", count, "N", words, shown="connections are kept")
     words = "of what a processor can do that you plan to use, at most 95%%"
@@ -78,9 +81,9 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     everything = arguments.all or arguments.json
     advice = advise(weighed(measured, arguments.backends, everything=everything), asked)
     if arguments.json:
-        print(json.dumps({**asdict(advice), "answer": report.answer(advice)}))
+        print(json.dumps({**asdict(advice), "answer": answer(advice)}))
     else:
-        report.show(advice, measured, console)
+        show(advice, measured, console)
         if file.parent == store.REFERENCE and arguments.results is None:
             hint(console)
     return DONE if advice.able else FAILED
@@ -140,6 +143,96 @@ def hint(console: Console) -> None:
         console.print(Text(words, "dim"), soft_wrap=True)
 
 
+# --- an advice on the terminal: the answer, a table, and what to know about it ------------
+
+WIDTH: Final = 80
+LIGHT: Final = 0.1
+"""Of a processor: who needs no more than this may choose by other things."""
+
+COLUMNS: Final[CellMakers[AdviceRow]] = [
+    (name("backend"), lambda row: row.name),
+    (Column("group", drop=1), lambda row: str(row.group)),
+    (Column("processors"), lambda row: significant(row.processors or 0.0, 3)),
+    (Column("processes", drop=1), lambda row: text.count(row.processes or 0)),
+    (Column("memory"), lambda row: size_words(row.memory_bytes) if row.memory_bytes else MISSING),
+    (Column("page", drop=2), lambda row: text.duration((row.total_us or 0.0) / 1000, 3)),
+    (Column("pages/s"), lambda row: text.count(row.rate or 0)),  # only where no rate was asked for
+]
+
+
+def show(advice: Advice, costs: Costs, console: Console) -> None:
+    console.width = min(WIDTH, console.width)
+    console.print(Text(answer(advice), style="bold"))
+    columns = COLUMNS if advice.need.rate is None else COLUMNS[:-1]
+    tables.show(tabled("", columns, advice.able), console)
+    for line in (*_left(advice.rows), *remarks(costs, advice)):
+        console.print(Text.assemble(("• ", "dim"), line))
+    console.print(
+        Text(
+            f"From campaign {advice.campaign}: {advice.machine}. These are costs of a client that "
+            "fetches pages of 2 KB and follows their links: see docs/advice.md.",
+            "dim",
+        )
+    )
+
+
+def answer(advice: Advice) -> str:
+    able = advice.able
+    if not able:
+        return "None of these is known to carry it."
+    if advice.need.rate is None:
+        rates = sorted(row.rate or 0.0 for row in able)
+        ends = dict.fromkeys(
+            significant(rate, 2).removesuffix(".0") for rate in (rates[0], rates[-1])
+        )
+        delay = all(row.limit == "connections" for row in able)
+        why = "the delay sets the rate" if delay else "the processor, or the delay, sets the rate"
+        return f"One process of these fetches about {' to '.join(ends)} pages/s: {why}."
+    if len(able) == 1:
+        return f"Only {able[0].name} carries it."
+    alike = [row for row in able if row.group == 1]
+    light = [row for row in able if (row.processors or 0.0) <= LIGHT]
+    will_do = max(alike, light, key=len)
+    if 2 * len(will_do) <= len(able):
+        return f"The least processor time is that of {listing([row.name for row in alike])}."
+    rest = [row.name for row in able if row not in will_do]
+    share = min(1e6 * advice.need.work_s / (row.total_us or 1.0) for row in will_do)
+    used = max(row.processors or 0.0 for row in will_do)
+    why = "nothing tells their processor time apart"
+    if share >= 0.5:
+        why = f"your own work is {math.floor(100 * share)} % of the processor time"
+    elif used <= LIGHT:
+        why = f"none uses more than {math.ceil(100 * used)} % of what a processor can do"
+    but = f" but {listing(rest)}" if rest else ""
+    return f"Any of these{but} will do: {why}. Memory decides."
+
+
+# --- what to know about it ---------------------------------------------------------------
+
+
+def _left(rows: Sequence[AdviceRow]) -> Iterator[str]:
+    # Who does not carry it or is left out, and what was not measured; each thing once.
+    names_by_note: dict[str, list[str]] = defaultdict(list)
+    for row in rows:
+        for note in row.notes if row.can == "yes" else [row.reason]:
+            names_by_note[capital(note.removesuffix("."))].append(row.name)
+    for note, names in names_by_note.items():
+        yield f"{listing(names)}: {note}."
+
+
+def remarks(costs: Costs, advice: Advice) -> Iterator[str]:
+    """What of the need is beyond what was measured, for every row."""
+    need = advice.need
+    if need.delay_s and 1e3 * need.delay_s >= BEYOND * costs.longest_delay_ms:
+        delays = text.duration(1e3 * need.delay_s), text.duration(costs.longest_delay_ms)
+        yield f"The delay is {delays[0]}, measured up to {delays[1]}."
+    if max((row.processes or 1 for row in advice.able), default=1) > costs.processors:
+        yield (
+            f"More than {plural(costs.processors, 'processor')} were not measured: more "
+            "processes are calculated as multiples of one."
+        )
+
+
 # --- how people write a load: 5k, 200ms, 10% ---------------------------------------------
 
 
@@ -164,7 +257,6 @@ rate = quantity(SCALES, options.ABOVE_0, MOST, "pages per second above 0, such a
 duration = quantity(
     UNITS, 0.0, MOST_S, "a time with its unit, at most a day, such as 250us, 200ms or 1s"
 )
-share = quantity(SHARES, options.ABOVE_0, 1.0, "a share above 0 and at most 1, such as 0.1 or 10%")
 load = quantity(
     SHARES, options.ABOVE_0, MOST_LOAD, f"a share above 0 and at most {100 * MOST_LOAD:.0f}%"
 )

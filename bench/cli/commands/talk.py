@@ -23,7 +23,7 @@ from bench import filesystem, store
 from bench.cli import DONE, options
 from bench.launch import shown
 from bench.talk import slides
-from bench.talk.material import Material
+from bench.talk.slides import Material
 
 NAME = "talk.html"
 

@@ -22,12 +22,11 @@ from rich.console import Console
 from bench.cli import options
 from bench.cli.studies import exit_code
 from bench.costs import measure, report
-from bench.costs.accounts import STUDY
 from bench.costs.measure import COUNTED
+from bench.costs.report import STUDY
 from bench.launch import RESULTS
 from bench.machine import instruments
 from bench.study import runner
-from bench.study.record import StudyError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     value, everyone = partial(options.value, parser.add_argument), ",".join(report.CHOSEN)
     value("--backends", options.names, "A,B", "only these, or all", report.CHOSEN, everyone)
     parser.add_argument("--workload", choices=COUNTED, help="only this one")
-    value("--count", options.names, "A,B", f"only these: {', '.join(instruments.NAMES)}")
+    parser.add_argument("--count", choices=instruments.NAMES, help="only these")
     value("--pages", options.positive, "N", "pages of the smaller of two crawls", 500)
     value("--slots", options.positive, "N", "slots of a crawl", 100)
 
@@ -57,11 +56,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 
 def count(arguments: argparse.Namespace, out: Path, console: Console) -> bool:
     """Count what these arguments ask for; returns False after Ctrl-C."""
-    counted = arguments.count or instruments.NAMES
-    if unknown := set(counted) - set(instruments.NAMES):
-        known = ", ".join(instruments.NAMES)
-        raise StudyError(f"cannot count {sorted(unknown)[0]!r}; choose from {known}")
-    tools = instruments.find(counted)
+    tools = instruments.find([arguments.count] if arguments.count else instruments.NAMES)
     wanted = None if arguments.backends == ["all"] else list(arguments.backends)
     names = (arguments.workload,) if arguments.workload else COUNTED
     settings = {"pages": arguments.pages, "slots": arguments.slots}

@@ -25,8 +25,7 @@ from bench.cli.options import names, positive
 from bench.cli.studies import exit_code
 from bench.fleet import hold, report
 from bench.fleet.hold import Fleet
-from bench.fleet.plan import RAMP_PER_S, TLS_RAMP_PER_S, FleetPlan
-from bench.fleet.records import STUDY, FleetTrial, words_of
+from bench.fleet.trial import RAMP_PER_S, STUDY, TLS_RAMP_PER_S, FleetPlan, FleetTrial
 from bench.machine.doctor import CheckResult, show
 from bench.plan import backends
 from bench.study import runner
@@ -93,7 +92,7 @@ def planned(arguments: argparse.Namespace, fleet: Fleet) -> list[FleetPlan]:
 
 def program(fleet: Fleet, plan: FleetPlan) -> Program[FleetTrial]:
     refusal = plan.refusal(fleet.call("examine", plan))
-    name = f"{words_of(plan.label)}, {plan.connections:,} connections"
+    name = f"{plan.trial().words}, {plan.connections:,} connections"
     return Program(name, lambda _: hold.measure(fleet, plan), refusal)
 
 

@@ -1,4 +1,4 @@
-"""What is advised for a load, and what is refused or left out, with the reason."""
+"""What is advised for a load, the few lines of the model, and what that is made from."""
 
 from __future__ import annotations
 
@@ -10,12 +10,57 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.capacity import report
-from bench.capacity.advice import AdviceRow, Need, advise
-from bench.capacity.costs import Backend, Costs
+from bench.analysis.analysis import Analysis
+from bench.capacity import costs as measured
+from bench.capacity.advice import AdviceRow, Need, added_us, advise
+from bench.capacity.costs import Added, Backend, Costs, MemoryHeld
 from bench.cli.commands import advise as command
+from bench.questions import churn, tls_pages, variants
 from crawlers.registry import PEOPLE
-from tests.bench.capacity.samples import HELD, added, backend, costs
+from tests.bench import committed, synthetic
+
+MIB = 1 << 20
+HELD = MemoryHeld(5000, 11 * MIB, 10_000)
+
+
+def added(of: str) -> dict[str, Added]:
+    """What everything adds, as measured with a backend."""
+    costs_us = {"TLS": 10.0, "opening a connection": 40.0, "a handshake": 600.0}
+    return {what: Added(us, of) for what, us in costs_us.items()}
+
+
+def backend(name: str, page: float = 50.0, **changes: Any) -> Backend:
+    """A backend whose page took so many microseconds in each of five blocks, give or take 1 %."""
+    blocks = {block: page * (1 + 0.005 * (block - 2)) for block in range(5)}
+    made = Backend(
+        name=name,
+        most=100_000_000,
+        why_most="One process holds at most 100,000,000 connections.",
+        no_tls=None,
+        page=page,
+        blocks=blocks,
+        factors=[(10, 0.9), (100, 1.0), (1000, 1.5)],
+        added=added(name),
+        plain=HELD,
+        encrypted=replace(HELD, each=34_000),
+    )
+    return replace(made, **changes)
+
+
+def costs(*backends: Backend, **changes: Any) -> Costs:
+    """A campaign of these backends, measured on two processors."""
+    made = Costs(
+        campaign="made-up",
+        machine="a machine",
+        point="ladder-100",
+        slots=100,
+        floor=0.02,
+        longest_delay_ms=50.0,
+        processors=2,
+        backends=backends,
+    )
+    return replace(made, **changes)
+
 
 ONE = backend("one")
 
@@ -85,7 +130,7 @@ def test_what_is_beyond_is_said_with_by_how_much(need: Need, words: str) -> None
 
 def test_what_holds_for_all_is_said_once() -> None:
     made = costs(ONE, backend("two"))
-    said = " ".join(report.remarks(made, advise(made, Need(50_000, 90_000, 0.2))))
+    said = " ".join(command.remarks(made, advise(made, Need(50_000, 90_000, 0.2))))
     assert said.count("measured up to 50 ms") == 1
     assert said.count("More than 2 processors were not measured") == 1
 
@@ -187,7 +232,7 @@ def test_noise_and_single_blocks_tell_nothing_apart() -> None:
 )
 def test_the_answer_is_a_plain_sentence(pages: tuple[float, ...], need: Need, said: str) -> None:
     made = costs(*(backend(f"b{number}", page) for number, page in enumerate(pages)))
-    assert said in report.answer(advise(made, need))
+    assert said in command.answer(advise(made, need))
 
 
 def test_at_most_ten_backends_are_shown_unless_asked() -> None:
@@ -202,3 +247,99 @@ def test_at_most_ten_backends_are_shown_unless_asked() -> None:
     assert len(names(made, everything=True)) == 11
     assert names(made, ["callbacks_poll"]) == ["callbacks_poll"]
     assert names(costs(ONE)) == ["one"]
+
+
+@given(st.floats(0.5, 20_000))
+def test_a_factor_lies_between_its_neighbours(in_flight: float) -> None:
+    factor = ONE.factor(in_flight)
+    assert 0.9 <= factor <= 1.5
+    assert ONE.factor(in_flight * 1.1) >= factor
+
+
+def test_a_factor_is_the_measured_one_where_it_was_measured() -> None:
+    assert [ONE.factor(n) for n in (1, 10, 100, 1000, 9999)] == [0.9, 0.9, 1.0, 1.5, 1.5]
+    assert ONE.factor(10**2.5) == pytest.approx(1.25)
+
+
+@pytest.mark.parametrize(
+    ("need", "us", "measured"),
+    [
+        (Need(), 0, True),
+        (Need(tls=True), 10, False),
+        (Need(work_s=0.0002), 200, True),
+        (Need(pages_per_connection=4), 10, False),
+        (Need(tls=True, pages_per_connection=4), 10 + 640 / 4, False),
+    ],
+)
+def test_what_is_added_to_a_page(need: Need, us: float, measured: bool) -> None:
+    """``measured``: also of a backend of which nothing else is known."""
+    assert added_us(ONE, need) == pytest.approx(us)
+    unknown = replace(ONE, added={})
+    if measured:
+        assert added_us(unknown, need) == pytest.approx(us)
+    else:
+        with pytest.raises(KeyError):
+            added_us(unknown, need)
+
+
+# --- the costs of the reference ----------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def reference() -> Analysis:
+    return committed.analysis()
+
+
+@pytest.fixture(scope="module")
+def found(reference: Analysis) -> Costs:
+    costs = measured.costs(reference)
+    assert costs is not None
+    return costs
+
+
+def test_what_the_report_says_too_is_the_same_number(reference: Analysis, found: Costs) -> None:
+    """Opening a connection with threads cost 52.5 µs in the report and 33.4 in the advice."""
+    opened = churn.measured(reference)
+    assert opened.values
+    for label in opened.values:
+        added = found.of(label).added["opening a connection"]
+        assert (added.us, added.of) == (opened.median(label, churn.OPENING), label)
+    encrypted = tls_pages.measured(reference)
+    for what, key in (("TLS", tls_pages.ENCRYPTION), ("a handshake", tls_pages.HANDSHAKE)):
+        for label in encrypted.with_(key, encrypted.values):
+            added = found.of(label).added[what]
+            assert (added.us, added.of) == (max(encrypted.median(label, key), 0.0), label)
+    compared = variants.variants(reference)
+    assert compared is not None
+    for label in compared.ratios[variants.PAGE]:
+        page = compared.measured.median(label, variants.PAGE)
+        assert found.of(label).page == pytest.approx(page)
+    for label, fit in reference.memory.items():
+        held = found.of(label).plain
+        assert held is None or held.each == (fit.total if held.in_all else fit.user)
+
+
+def test_no_http_stack_stands_for_a_model_nor_a_model_for_a_stack(
+    reference: Analysis, found: Costs
+) -> None:
+    stacks = reference.stacks
+    assert stacks
+    for each in found.backends:
+        for added in each.added.values():
+            assert (added.of in stacks) == (each.name in stacks)
+
+
+def test_a_page_alone_is_that_of_whole_trials_of_the_backend_or_the_base(
+    reference: Analysis, found: Costs
+) -> None:
+    trials = reference.at_point(reference.reference_point("whole") or "")
+    assert {reference.base, "threads"} <= trials.keys()
+    for label in trials:
+        backend, fastest = found.of(label), max(t.pages_per_s or 0.0 for t in trials[label])
+        assert 0.9e6 / fastest < backend.page_us(100) < 2e6 / fastest
+    others = {each.alone for each in found.backends if each.name not in trials}
+    assert others == {found.of(reference.base).alone}
+
+
+def test_no_costs_of_a_campaign_across_interpreters() -> None:
+    assert measured.costs(synthetic.analysed(synthetic.across(samples=200))) is None

@@ -15,9 +15,11 @@ import pytest
 from rich.console import Console
 
 from bench.claims import measure
-from bench.claims.experiments import EXPERIMENTS, chapter, coroutines, echo, waiting
+from bench.claims.experiments import EXPERIMENTS, chapter, coroutines, echo, stack_ripping, waiting
 from bench.claims.experiments.echo import EchoTurn
+from bench.claims.experiments.stack_ripping import Ripped
 from bench.study import runner
+from crawlers.registry import MODELS
 
 
 def test_awaiting_a_coroutine_gives_the_loop_no_turn_and_a_task_does(
@@ -193,3 +195,22 @@ def test_the_steps_are_measured_as_the_command_judges_them(monkeypatch: pytest.M
     done = subprocess.CompletedProcess([], 0, printed, "")
     monkeypatch.setattr(chapter, "run_module", lambda *_, **__: done)
     assert chapter.steps().values == {"spin_ms": 7.0}
+
+
+@pytest.fixture(scope="module")
+def ripped() -> list[Ripped]:
+    return stack_ripping.rip_all()
+
+
+def test_callbacks_lose_the_callers_and_the_others_keep_them(ripped: list[Ripped]) -> None:
+    assert [run.model for run in ripped] == list(MODELS)
+    left = {run.model: [frame.function for frame in run.of("slot")] for run in ripped}
+    assert left.pop("callbacks") == ["receive"]
+    assert all(functions == ["work", "fetch"] for functions in left.values())
+    assert [run.callers for run in ripped] == [1, 0, 1, 1]
+
+
+def test_only_callbacks_need_a_handler_in_every_step() -> None:
+    ends = {model: stack_ripping.handlers(model) for model in MODELS}
+    assert {"connected", "fetch", "send", "receive"} < set(ends.pop("callbacks"))
+    assert all(names == ["fetch"] for names in ends.values())

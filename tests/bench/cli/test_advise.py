@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from bench.__main__ import main
 from bench.capacity import costs as measured
-from bench.capacity import report
 from bench.capacity.advice import BEYOND
 from bench.cli.commands import advise
 from tests.bench import committed
@@ -49,7 +48,7 @@ def test_the_example_of_the_help_advises_from_the_reference(
     for words in ("Any of these", "processors", "callbacks", "Memory decides", "costs of a client"):
         assert words in unwrapped(said)
     assert "callbacks_poll" not in said
-    assert max(map(len, said.splitlines())) <= report.WIDTH
+    assert max(map(len, said.splitlines())) <= advise.WIDTH
     assert committed.records().campaign.campaign in said
     costs = measured.costs(committed.analysis())
     assert costs is not None
@@ -161,9 +160,8 @@ def test_a_time_is_the_same_in_every_unit(milliseconds: int, space: str) -> None
         (advise.duration, "-1ms", "such as"),
         (advise.duration, "2days", "such as"),
         (advise.duration, "100000s", "a day"),
-        (advise.share, "0%", "share"),
-        (advise.share, "101%", "share"),
-        (advise.share, "2", "share"),
+        (advise.load, "0%", "share"),
+        (advise.load, "2", "share"),
         (advise.load, "96%", "95%"),
         (advise.rate, "９9", "above 0"),
         (advise.duration, "٣s", "such as"),

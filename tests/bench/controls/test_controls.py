@@ -110,7 +110,6 @@ def test_bare_tls_holds_every_connection_at_once_with_a_handshake_for_each() -> 
             report = running.result(60)
         ledger = server.ledger()
     assert report.pages == 20
-    assert 200 < int(report.mechanism["python_bytes_each"]) < 4096
     assert (ledger.requests, ledger.distinct, ledger.peak_in_flight) == (20, 20, 20)
     handshakes = sure(ledger.handshakes)
     assert (handshakes.full, handshakes.failed) == (20, 0)

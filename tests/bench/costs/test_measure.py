@@ -12,8 +12,8 @@ import pytest
 from bench.__main__ import main
 from bench.controls import CONTROLS
 from bench.costs import measure
-from bench.costs.accounts import STUDY, Counted
 from bench.costs.measure import Lane
+from bench.costs.report import STUDY, Counted
 from bench.machine import instruments
 from bench.machine.instruments import Instrument
 from bench.plan import backends

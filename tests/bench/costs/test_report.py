@@ -1,21 +1,71 @@
-"""Tables and charts of counted costs."""
+"""Costs per page, from totals of two crawls; their tables and charts."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from bench.costs import accounts, report
-from bench.costs.accounts import Counted
+from bench.analysis.stats import Spread
+from bench.costs import report
+from bench.costs.report import STUDY, Counted, Crawled
+from bench.machine.instruments import SYSCALLS
 from bench.show.alt import alt
 from bench.show.figures import Figure
 from bench.study.record import Run, SampleRecord
-from tests.bench.costs.samples import counted, run, sample
+from tests.bench.study import made
 from tests.bench.synthetic import environment
+
+PAGES = 500
+TOOLS = {"instructions": "valgrind 3.19.0", "system calls": "strace 6.1"}
+
+
+def crawls(page: dict[str, float], pages: int = PAGES) -> Crawled:
+    """What pages took that took this each, above a start that cancels."""
+    counts = {
+        name: (1_000_000 + round(each * pages), 1_000_000 + round(2 * each * pages))
+        for name, each in page.items()
+    }
+    return Crawled(pages=pages, counts=counts)
+
+
+def sample(
+    instrument: str = "instructions",
+    seed: int = 1,
+    *,
+    backend: str = "callbacks",
+    lost: str | None = None,
+    **workloads: dict[str, float],
+) -> SampleRecord[Counted]:
+    """A sample: what a page of each workload took."""
+    return SampleRecord(
+        run="one",
+        program=f"{backend}/{instrument}",
+        repeat=seed - 1,
+        status="void" if lost else "ok",
+        reason=lost,
+        part=Counted(crawls={name: crawls(page) for name, page in workloads.items()}),
+    )
+
+
+def run(*samples: SampleRecord[Counted], **changes: Any) -> Run[Counted]:
+    settings = {"pages": PAGES, "slots": 100, **TOOLS}
+    created = "2026-11-22T02:00:00.000+00:00"
+    return made.run(STUDY, samples, created=created, settings=settings, **changes)
+
+
+def counted(values: Sequence[float], backend: str = "callbacks") -> list[SampleRecord[Counted]]:
+    """Instructions of a fetched page: a sample for each value, with a seed of its own."""
+    return [
+        sample(seed=seed, backend=backend, fetch={"instructions": value})
+        for seed, value in enumerate(values, 1)
+    ]
+
 
 COUNTED = environment(python="CPython 3.11.2")
 """Another interpreter than the campaign's."""
@@ -108,7 +158,7 @@ def test_the_summary_has_every_cost_every_call_and_what_is_missing() -> None:
 
 def test_the_table_has_multiples_of_the_floor() -> None:
     found = run(*counted([20_000.0], "bare"), *counted([50_000.0]))
-    made = accounts.accounts(found)
+    made = report.accounts(found)
     table = report.costs_table(made, "fetch")
     assert table.header[:2] == ["backend", "× bare"]
     assert [row[:2] for row in table.texts] == [["bare", "1.00"], ["callbacks", "2.50"]]
@@ -118,3 +168,72 @@ def test_the_table_has_multiples_of_the_floor() -> None:
 @given(st.floats(0, 1e9))
 def test_a_figure_is_never_far_from_its_value(value: float) -> None:
     assert float(report.figure(value).replace(",", "")) == pytest.approx(value, rel=0.01, abs=0.006)
+
+
+# --- accounts ---------------------------------------------------------------------------------
+
+CALLS = {"system_calls": 28.2, "system_call.futex": 25.2}
+
+
+@given(st.floats(0, 1e6), st.integers(0, 10**9))
+def test_what_both_crawls_took_cancels(page: float, start: int) -> None:
+    small, large = start + round(page * PAGES), start + 2 * round(page * PAGES)
+    found = Crawled(pages=PAGES, counts={"instructions": (small, large)}).per_page()
+    assert found["instructions"] == pytest.approx(page, abs=1 / PAGES)
+
+
+def test_ranges_are_over_seeds_and_bad_samples_never_count() -> None:
+    good = counted([90.0, 100.0, 130.0])
+    bad = sample(seed=4, lost="fetch: wrong digest", crawl={"instructions": 200.0})
+    fetch, crawl = report.accounts(run(*good, bad))
+    assert fetch.costs["instructions"] == Spread(100.0, 90.0, 130.0, 3)
+    assert crawl.costs["instructions"] == Spread(200.0, 200.0, 200.0, 1), "its crawl was right"
+    assert fetch.python == "CPython 3.11.9"
+
+
+def test_a_system_call_that_one_seed_did_not_make_counts_as_none() -> None:
+    both = {"system_calls": 2.0, "system_call.connect": 1.0}
+    samples = (
+        sample("system calls", 1, fetch=both),
+        sample("system calls", 2, fetch={"system_calls": 2.0}),
+    )
+    (made,) = report.accounts(run(*samples))
+    assert made.costs["system_call.connect"] == Spread(0.5, 0.0, 1.0, 2)
+    assert list(made.calls()) == ["connect"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "futex", "shown"),
+    [("strace 6.1", 25.2, False), ("strace 6.1", 0.02, True), ("a tracepoint", 25.2, True)],
+)
+def test_no_system_calls_of_threads_that_a_tracer_stopped(
+    tool: str, futex: float, shown: bool
+) -> None:
+    """They met at the lock 25 times a page, and once at full speed."""
+    traced = sample("system calls", backend="threads", fetch=CALLS | {"system_call.futex": futex})
+    (untraced,) = counted([1.0], "threads")
+    found = run(traced, untraced)
+    found.head.settings["system calls"] = tool
+    (made,) = report.accounts(found)
+    assert (SYSCALLS in made.costs) == shown
+    assert (made.untold is None) == shown
+    text = report.report(found).summary()
+    assert ("28.2" in text) == shown
+    assert text.count("No system calls of threads: strace stops a thread") == (not shown)
+
+
+def test_the_words_say_over_how_many_seeds_a_range_is() -> None:
+    three = counted([1.0, 2.0, 3.0])
+    assert report.seed_words(report.accounts(run(*three))) == "3 hash seeds"
+    mixed = report.accounts(run(*three, *counted([1.0], "generators")))
+    assert report.seed_words(mixed) == "1 to 3 hash seeds"
+
+
+def test_a_server_is_apart_from_the_client_of_its_name() -> None:
+    served = sample("serve/instructions", serve={"instructions": 7.0})
+    found = run(*counted([9.0]), served.model_copy(update={"part": served.part}))
+    assert {(one.backend, one.workload) for one in report.accounts(found)} == {
+        ("callbacks", "fetch"),
+        ("callbacks", "serve"),
+    }
+    assert crawls({"instructions": 7.0}).per_page() == {"instructions": 7.0}

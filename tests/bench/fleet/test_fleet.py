@@ -1,13 +1,19 @@
-"""The fleet from its command line: hold and release, crawl once, lose a host without hanging."""
+"""The fleet from its command line: hold and release, crawl once, lose a host without hanging.
+
+Dask clusters have two workers, started as users start them.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -15,13 +21,86 @@ import pytest
 
 from bench.__main__ import main
 from bench.fleet import hold
-from bench.fleet.records import STUDY, FleetTrial, words_of
+from bench.fleet.trial import STUDY, FleetTrial
 from bench.launch import ROOT
 from bench.study.record import Run
 from bench.study.report import Report
 from tests.bench import small
-from tests.bench.fleet import conftest
-from tests.bench.fleet.conftest import PATIENCE_S, Cluster, wait_for
+
+distributed = pytest.importorskip("distributed")
+
+PATIENCE_S = 300.0
+DASK = "from distributed.cli.dask_{} import main; main()"
+APART = "from bench.machine import environment; environment.boot = lambda: {!r}; "
+"""A fleet has one host on each machine; these say that they were booted apart."""
+
+
+@dataclass
+class Cluster:
+    """A scheduler and its workers."""
+
+    address: str
+    workers: list[subprocess.Popen[bytes]]
+
+    def children(self, module: str) -> list[psutil.Process]:
+        """The children of all workers that run a module."""
+        return [
+            child
+            for worker in self.workers
+            if worker.poll() is None
+            for child in psutil.Process(worker.pid).children()
+            if small.runs(child, module)
+        ]
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    """Wait until a condition is true; fail after :data:`PATIENCE_S`."""
+    until = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < until, "the condition never became true"
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    """Two dask workers of one thread each."""
+    with clustered(tmp_path) as made:
+        yield made
+
+
+@contextmanager
+def clustered(folder: Path, *, apart: bool = True) -> Iterator[Cluster]:
+    """A scheduler and two workers with addresses of their own, with their files in ``folder``.
+
+    ``apart``: the workers say that they are on two machines.
+    """
+    file = folder / "scheduler.json"
+
+    def start(host: str, role: str, *arguments: str) -> subprocess.Popen[bytes]:
+        program = (APART.format(host) if apart else "") + DASK.format(role)
+        words = (sys.executable, "-c", program, "--scheduler-file", str(file))
+        return subprocess.Popen(
+            [*words, "--host", host, "--no-dashboard", *arguments],
+            cwd=ROOT,
+            env=small.environment(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    processes = [start("127.0.0.1", "scheduler", "--port", "0")]
+    try:
+        wait_for(lambda: file.exists() and file.read_text().endswith("}"))
+        options = ("--nthreads", "1", "--no-nanny", "--local-directory", str(folder))
+        processes += [start(host, "worker", *options) for host in ("127.0.0.2", "127.0.0.3")]
+        address = json.loads(file.read_text())["address"]
+        with distributed.Client(address) as client:
+            client.wait_for_workers(2, timeout=PATIENCE_S)
+        yield Cluster(address, processes[1:])
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="reads /proc"),
@@ -76,7 +155,7 @@ def test_connections_meet_at_one_barrier_and_too_many_are_refused(
     trial = sample.part
     assert trial is not None, sample.reason
     assert refused.status == "refused"
-    assert f"connections of {words_of(trial.label)} do not fit: " in (refused.reason or "")
+    assert f"connections of {trial.words} do not fit: " in (refused.reason or "")
     assert "memory on " in (refused.reason or "")
     assert trial.tls == ("TLS 1.3, ecdsa, tickets" if how else None)
     assert (sample.status, sample.reason) == ("ok", None)
@@ -120,7 +199,7 @@ def test_what_cannot_be_held_is_refused_before_anything_starts(
 def test_two_hosts_on_one_machine_are_refused_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with conftest.started(tmp_path, apart=False) as cluster:
+    with clustered(tmp_path, apart=False) as cluster:
         assert fleet("--plan", "--scheduler", cluster.address) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "one dask worker on each machine; there are 127.0.0.2:" in line

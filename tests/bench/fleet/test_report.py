@@ -9,18 +9,16 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench.fleet import records, report
-from bench.fleet.records import STUDY, WHOLE, FleetTrial, HostRecord, Moment
+from bench.fleet import report
+from bench.fleet.trial import STUDY, WHOLE, FleetTrial, Moment, held, largest
 from bench.launch import RESULTS, ROOT
 from bench.show.alt import alt
 from bench.show.figures import Figure
 from bench.study.record import Run
 from bench.text import KIB
+from tests.bench.fleet.test_trial import HOST
 from tests.bench.study import made
 
-HOST = HostRecord(
-    host="127.0.0.1:1", cores=2, descriptors=20_000, ports=28_232, memory_available_bytes=1 << 34
-)
 QUIET = Console(quiet=True)
 
 
@@ -108,7 +106,7 @@ def test_plain_and_encrypted_connections_stay_apart(tmp_path: Path) -> None:
     assert "| callbacks over TLS | 250,000 |" in text
     assert "| owner | callbacks, 1,000,000 | callbacks over TLS, 250,000 |" in text
     assert "| sum, both ends | 9.00 | 18.00 |" in text
-    assert [trial.label for trial in records.largest(run)] == ["callbacks", "callbacks/tls"]
+    assert [trial.label for trial in largest(run)] == ["callbacks", "callbacks/tls"]
     ramp = report.ramp(run)
     assert isinstance(ramp, Figure)
     assert alt(ramp.title, ramp.data) == (
@@ -126,10 +124,10 @@ def test_plain_and_encrypted_connections_stay_apart(tmp_path: Path) -> None:
 
 def test_the_sentences_that_are_typed_are_what_the_records_give() -> None:
     """Those of docs/fleet.md about the million; tables and charts are generated."""
-    held = [one for one in records.held(STUDY.last(RESULTS / "fleet")) if one.tls is None]
-    top = max(held, key=lambda one: one.connections)
+    plain = [one for one in held(STUDY.last(RESULTS / "fleet")) if one.tls is None]
+    top = max(plain, key=lambda one: one.connections)
     assert top.connections == 1_000_000
-    each = f"{(top.per_connection(records.WHOLE) or math.nan) / KIB:.0f} KiB"
+    each = f"{(top.per_connection(WHOLE) or math.nan) / KIB:.0f} KiB"
     page = (ROOT / "docs" / "fleet.md").read_text()
     assert f"A million connections were open at once after {top.opened_s:.0f} s." in page
     assert f"At {each} a connection" in page

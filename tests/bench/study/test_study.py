@@ -12,7 +12,7 @@ from bench.schema import Record
 from bench.store import StoreError
 from bench.study import runner
 from bench.study.record import Run, Study, StudyError
-from bench.study.runner import Lost, Process, Program, missing
+from bench.study.runner import Lost, Process, Program
 
 
 class Seen(Record):
@@ -159,5 +159,3 @@ def test_a_process_that_fails_is_one_clear_line() -> None:
         pytest.raises(Lost, match="Expecting value"),
     ):
         child.answer()
-    assert missing("no_such_library") == "no_such_library is not installed"
-    assert missing("") is missing("json") is None

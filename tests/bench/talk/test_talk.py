@@ -13,9 +13,8 @@ from bench.__main__ import main
 from bench.cli.commands import talk as command
 from bench.launch import RESULTS, ROOT
 from bench.schema import CampaignRecord
-from bench.talk import material, slides
-from bench.talk.material import Material, TalkError
-from bench.talk.slides import Talk, TalkSlide
+from bench.talk import slides
+from bench.talk.slides import Material, Talk, TalkError, TalkSlide
 from crawlers.registry import MODELS
 from tests.bench import committed as campaigns
 from tests.bench.cli.test_cli import save
@@ -31,7 +30,7 @@ TEMPLATE = (Path(slides.__file__).parent / "templates" / "talk.md").read_text()
 def committed() -> Talk:
     """The talk of the reference campaign."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(material, "analysis_in", lambda file: campaigns.analysis(file.parent.name))
+        patch.setattr(slides, "analysis_in", lambda file: campaigns.analysis(file.parent.name))
         loaded = Material.load(REFERENCE, FLEET)
     return slides.tell(loaded, command.command(REFERENCE, FLEET, PAGE))
 
@@ -127,16 +126,8 @@ def test_a_reading_beside_the_campaign_is_tested_too() -> None:
 # --- in one file, and in a browser --------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The slides of the reference campaign."""
-    file = tmp_path_factory.mktemp("talk") / "talk.html"
-    file.write_text(slides.html(committed()))
-    return file
-
-
-def test_the_slides_need_no_network_and_hold_what_the_talk_says(file: Path) -> None:
-    text = file.read_text()
+def test_the_slides_need_no_network_and_hold_what_the_talk_says() -> None:
+    text = slides.html(committed())
     assert len(text) < 1_000_000
     assert not re.search(r"<(?:link|img|iframe|object)\b|@import|url\((?!#)", text)
     for address in re.findall(r'(?:href|src)="([^"]*)"', text):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
+from typing import Final
 
 import pytest
 from rich.console import Console
@@ -14,27 +16,66 @@ from bench.analysis.stats import MIN_CONNECTION_COUNTS
 from bench.cli import DONE, FAILED, USAGE
 from bench.show.alt import alt
 from bench.study import runner
+from bench.study.record import Run
 from bench.tasks import study as tasks
-from bench.tasks.study import KINDS, STUDY, TOTAL, TaskKind, TasksHeld, fit, refused
+from bench.tasks.study import (
+    KINDS,
+    STUDY,
+    TOTAL,
+    Switched,
+    TaskKind,
+    TaskSample,
+    TasksHeld,
+    fit,
+    refused,
+)
 from crawlers.registry import names
-from tests.bench.study.made import kept
-from tests.bench.tasks import made
+from tests.bench.study.made import kept, run, samples
+
+BYTES: Final = {"coroutine": 400, "asyncio": 1000, "trio": 1900, "thread": 18_000}
+STACK, TABLES, OTHER, FIXED = 16_384, 4096, 6000, 50_000
+
+
+def held(name: str, count: int) -> TasksHeld:
+    """One process: all parts are lines, and times grow with nothing."""
+    threaded = KINDS[name].threaded
+    return TasksHeld(
+        count=count,
+        user_bytes=FIXED + BYTES[name] * count,
+        page_table_bytes=TABLES * count if threaded else 0,
+        kernel_stack_bytes=STACK * count if threaded else 0,
+        kernel_other_bytes=OTHER * count if threaded else None,
+        spawn_s=3e-6 if count != KINDS[name].counts[1] else 2e-6,
+        cancel_s=1e-6,
+    )
+
+
+def made(names: Mapping[str, int] = BYTES) -> Run[TaskSample]:
+    """Two repeats of these kinds, one that is missing, and one number that was refused."""
+    parts: dict[str, list[TaskSample]] = {}
+    for name in names:
+        parts[f"{name} switch"] = [Switched(switch_s=us / 1e6) for us in (1, 2, 1.5)]
+        for count in KINDS[name].counts:
+            parts[f"{name} {count}"] = [held(name, count) for _ in range(2)]
+    eager = "eager tasks need Python 3.12; this is 3.11"
+    lost = {"asyncio_eager": ("refused", eager), "thread 99999": ("refused", "no room")}
+    return run(STUDY, samples(parts, lost))
 
 
 def test_the_slope_leaves_out_what_a_process_takes_once() -> None:
-    found = tasks.measured(made.tasks())
-    assert list(found.values) == list(made.BYTES)
-    for name, bytes_each in made.BYTES.items():
+    found = tasks.measured(made())
+    assert list(found.values) == list(BYTES)
+    for name, bytes_each in BYTES.items():
         assert found.median(name, "user_bytes") == pytest.approx(bytes_each)
     assert found.median("coroutine", TOTAL) == pytest.approx(400)
-    whole = 18_000 + made.STACK + made.TABLES + made.OTHER
+    whole = 18_000 + STACK + TABLES + OTHER
     thread = found.row("thread")[TOTAL]
     assert (thread.low, thread.high, thread.count) == (*[pytest.approx(whole)] * 2, 2)
     assert "kernel_other_bytes" not in found.row("asyncio")
 
 
 def test_the_tables_have_parts_times_and_what_is_missing() -> None:
-    memory, times = tasks.tables(made.tasks())
+    memory, times = tasks.tables(made())
     rows = {row[0]: [cell.partition(" ")[0] for cell in row[1:]] for row in memory.texts}
     assert rows["coroutine"] == ["400", "400", "0", "0", "–"]
     assert rows["thread"] == ["44,480", "18,000", "4,096", "16,384", "6,000"]
@@ -48,16 +89,16 @@ def test_the_tables_have_parts_times_and_what_is_missing() -> None:
 
 
 def test_what_was_not_read_has_no_slope() -> None:
-    held = [
-        TasksHeld(**{**made.held("asyncio", count).model_dump(), "user_bytes": None})
+    unread = [
+        TasksHeld(**{**held("asyncio", count).model_dump(), "user_bytes": None})
         for count in KINDS["asyncio"].counts
     ]
-    assert fit(held, "user_bytes") is None
-    assert fit(held[:1], "page_table_bytes") is None, "one number of tasks is no line"
+    assert fit(unread, "user_bytes") is None
+    assert fit(unread[:1], "page_table_bytes") is None, "one number of tasks is no line"
 
 
 def test_the_chart_says_what_the_record_says() -> None:
-    (design,) = tasks.designs(made.tasks())
+    (design,) = tasks.designs(made())
     assert design.headline == (
         "A waiting thread uses as much memory as 44 asyncio tasks, or 111 bare coroutines"
     )
@@ -65,11 +106,11 @@ def test_the_chart_says_what_the_record_says() -> None:
     assert "400 B" in words
     assert "memory of one, KiB" in words, "ticks of its axis had been 9.76562 KiB"
     assert "43 KiB" in words
-    assert list(tasks.designs(made.tasks({}))) == []
+    assert list(tasks.designs(made({}))) == []
 
 
 def test_a_record_is_shown_and_redrawn_to_the_byte(tmp_path: Path) -> None:
-    run = made.tasks()
+    run = made()
     kept(STUDY, tmp_path, run)
     assert STUDY.last(tmp_path) == run
     tasks.report(run).write(tmp_path, Console(quiet=True))
@@ -147,5 +188,3 @@ def test_what_is_missing_says_why() -> None:
     assert (KINDS["asyncio_eager"].missing is None) == (sys.version_info >= (3, 12))
     later = TaskKind("x", "x", "", "", since=99)
     assert (later.missing or "").startswith("it needs Python 3.99; this is 3.")
-    absent = TaskKind("x", "x", "", "", library="no_such_library_here")
-    assert absent.missing == "no_such_library_here is not installed"

@@ -97,27 +97,6 @@ def test_one_page_in_so_many_needs_work_and_one_connection_too_many_is_closed(na
 SOCKETS = [*MODELS, *(pytest.param(n, marks=pytest.mark.slow) for n in ("gevent", "trio"))]
 
 
-@pytest.mark.parametrize("name", [*SOCKETS, "asyncio_protocol"])
-def test_a_lost_file_ends_one_connection_alone(name: str, tmp_path: Path) -> None:
-    """Cut while it is sent, or deleted. The loop of callbacks had ended, and all connections."""
-    file = tmp_path / "large.bin"
-    with serving(name, "--site", write_site(tmp_path)) as server:
-        with server.connect() as idle:
-            ask(idle)
-            for how in ("cut", "deleted"):
-                if how == "deleted":
-                    file.unlink()
-                with server.narrow() as reader:
-                    reader.sendall(get("/large.bin"))
-                    start = reader.recv(1)
-                    if how == "cut":
-                        os.truncate(file, 1000)
-                    assert len(start + everything(reader)) < len(LARGE)
-                ask(idle)
-        stop(server)
-        assert last_words(server)[1] == ""
-
-
 @pytest.mark.parametrize("name", SOCKETS)
 def test_a_server_without_descriptors_waits(name: str) -> None:
     """It had asked for the next connection again and again, and no signal ended it."""

@@ -6,7 +6,6 @@ import re
 import socket
 from functools import partial
 from math import inf
-from pathlib import Path
 from unittest.mock import MagicMock
 
 import h11
@@ -17,7 +16,6 @@ from hypothesis import strategies as st
 from server.models.conversation import PART, Conversation
 from server.models.service import Limits, Service
 from server.request import Refused, read_head
-from server.sites.directory import PRELOAD_EACH
 from server.sites.specs import make_site
 from tests.server.fixture_server import get
 from tests.server.wire import conversation as in_memory
@@ -76,18 +74,6 @@ def test_empty_lines_move_no_deadline(pieces: tuple[bytes, ...]) -> None:
     assert talker.overdue(3.9) is None
     assert talker.overdue(4.1) == socket.SHUT_RDWR
     assert talker.counts.ended == "idle"
-
-
-def test_a_file_that_is_lost_ends_the_conversation(tmp_path: Path) -> None:
-    (tmp_path / "index.html").write_text("x")
-    (tmp_path / "large").write_bytes(bytes(PRELOAD_EACH + 1))
-    site = make_site(f"dir:{tmp_path}", 1, None)
-    talker = in_memory(site)
-    (tmp_path / "large").unlink()
-    sent = talk(talker, get("/large"))
-    assert sent.endswith(b"\r\n\r\n")
-    assert talker.over
-    assert talker.ended
 
 
 def test_a_reader_has_time_for_each_part() -> None:

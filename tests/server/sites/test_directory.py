@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server.sites import reference
-from server.sites.directory import Directory
-from server.sites.site import digest_of
+from server.sites.directory import MOST_MIB, Directory
+from server.sites.site import SiteError, digest_of
 from server.sites.specs import make_site
 from tests.programs import python
 
@@ -94,7 +94,6 @@ def test_a_directory_is_served_as_a_static_server_would(shared_folder: Directory
     assert moved.location == "/sub/?q=1"
     big = site.find(b"/big.bin")
     assert big is not None
-    assert big.file is not None
     assert crc32(big.body) == big.checksum
     assert big.size == 256 * 20_000
 
@@ -174,6 +173,14 @@ def test_no_outcome_depends_on_code_outside_the_package_that_is_hashed() -> None
         "server",
         "server.sites",
     }
+
+
+def test_a_folder_that_does_not_fit_is_refused(folder: Path) -> None:
+    """By the sizes of its files: this one takes no room."""
+    with (folder / "huge").open("wb") as file:
+        file.truncate((MOST_MIB << 20) + 1)
+    with pytest.raises(SiteError, match="more than 512 MiB"):
+        make_site(f"dir:{folder}", 1, AUTHORITY)
 
 
 def test_a_cache_that_cannot_be_written_is_no_error(folder: Path, tmp_path: Path) -> None:

@@ -1,18 +1,18 @@
-"""The plan: everything shared out, nothing twice, and what its machines have no room for."""
+"""The trial of a fleet: its plan, and hosts that only say what they are told to."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.fleet import host
-from bench.fleet.host import Host
-from bench.fleet.plan import FleetPlan
-from bench.fleet.records import HostRecord
+from bench.fleet import hold, trial
+from bench.fleet.hold import Fleet, Host, HostStatus
+from bench.fleet.trial import FleetPlan, HostRecord, Worker
 from bench.machine import memory
 from bench.machine.doctor import SPARE_DESCRIPTORS, CheckResult
 from bench.machine.memory import Snapshot
@@ -20,6 +20,7 @@ from bench.machine.objects import Slabs
 from bench.machine.procfs import UNLIMITED, Slab
 from bench.schema import MemoryParts
 from bench.study.record import StudyError
+from bench.study.runner import Lost
 from crawlers.registry import load
 from tests.bench import small
 
@@ -126,11 +127,63 @@ def snapshot(held: int) -> Snapshot:
 
 
 def test_what_a_host_gained_is_by_owner_and_never_made_up() -> None:
-    gained, reasons = host.gained(snapshot(0), snapshot(500), 500)
+    gained, reasons = hold.gained(snapshot(0), snapshot(500), 500)
     assert (gained["user_bytes"], gained["server_user_bytes"]) == (50_000, 50_000)
     assert gained["kernel_socket_bytes"] == 500 * 50
     assert gained["machine_drop_bytes"] == 500 * (300 + 2 * 100)
     assert not reasons
-    blind, reasons = host.gained(snapshot(0), replace(snapshot(500), kernel=None), 500)
+    blind, reasons = hold.gained(snapshot(0), replace(snapshot(500), kernel=None), 500)
     assert (blind["user_bytes"], blind["kernel_socket_bytes"]) == (50_000, None)
     assert reasons["kernel_socket_bytes"] == memory.NO_SLABINFO
+
+
+PLAN = FleetPlan(10, CALLBACKS, [HOST], ramp_per_s=1e9)
+
+
+class Stub:
+    """A host with one worker."""
+
+    def __init__(self, status: HostStatus, void: str | None) -> None:
+        seen: dict[str, Any] = {"worker": 0, "connections": 10, "void": void}
+        worker = Worker.model_construct(**seen)
+        self.answers = {"look": status, "report": HOST.model_copy(update={"workers": [worker]})}
+        self.calls: list[str] = []
+
+    def do(self, method: str, *_: object) -> object:
+        self.calls.append(method)
+        return self.answers.get(method)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial, "SPARE_S", 0.05)
+    monkeypatch.setattr(hold, "LOOK_EVERY_S", 0.01)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_memory_is_read_once_all_are_held_and_before_any_is_released() -> None:
+    host = Stub(HostStatus(held=10, results=1, free_bytes=7), None)
+    seen = hold.measure(Fleet({HOST.host: host}), PLAN)
+    assert host.calls == ["limits", "start", "go", "look", "release", "look", "report", "stop"]
+    assert (seen.samples[0].connections, seen.samples[0].used_bytes) == (10, 0)
+    assert len(seen.workers) == 1
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize(
+    ("held", "results", "void", "reason"),
+    [
+        (9, 0, None, "only 9 of 10 connections after 0 s"),
+        (10, 0, None, "only 0 of 1 workers gave a result"),
+        (10, 1, "wrong digest", "worker 0 on host 10.0.0.1:1: wrong digest"),
+    ],
+)
+def test_a_trial_that_does_not_count_is_void_and_keeps_what_there_is(
+    held: int, results: int, void: str | None, reason: str
+) -> None:
+    host = Stub(HostStatus(held, results, free_bytes=None), void)
+    with pytest.raises(Lost, match=reason) as lost:
+        hold.measure(Fleet({HOST.host: host}), PLAN)
+    assert lost.value.status == "void"
+    assert getattr(lost.value.part, "samples", [])[-1].connections == held
+    assert host.calls[-1] == "stop"
