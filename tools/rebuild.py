@@ -70,11 +70,10 @@ def analysed(name: str) -> Analysis:
 
 @cache
 def headline_campaigns() -> list[Analysis]:
-    """The campaigns of the headlines on the reference's interpreter, oldest first."""
-    release = campaigns.release(analysed("reference").campaign.environment)
-    analyses = [published(folder) for folder in campaigns.FOLDER.iterdir()]
-    same = [a for a in analyses if campaigns.release(a.campaign.environment) == release]
-    return sorted(same, key=lambda analysis: analysis.campaign.created)
+    """The campaigns of the headlines on the reference's interpreter and processor, oldest first."""
+    group = campaigns.group_of(analysed("reference").campaign.environment)
+    members = group.campaigns if group else []
+    return [published(campaigns.FOLDER / member.campaign) for member in members]
 
 
 def campaign(name: str, out: Path) -> None:

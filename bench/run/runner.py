@@ -139,7 +139,8 @@ def measure(
         f"about {minutes(expected_s)} min\nrecords: {shown(log.path)}",
         soft_wrap=True,
     )
-    end = campaign.run()
+    with preflight.announced(console):
+        end = campaign.run()
     return Finished(folder, store.load(folder), end)
 
 
