@@ -225,7 +225,7 @@ def write(
     verbose: bool = False,
 ) -> None:
     """As :func:`build`, and print one screen, or with ``verbose`` the tables before it."""
-    analysis = analysis_of(records, turnlog.load(file.parent))
+    analysis = analysis_of(records)
     build(analysis, folder, file, sections_of)
     if not console.is_terminal:
         console.width = max(files.PLAIN_WIDTH, console.width)

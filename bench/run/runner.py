@@ -143,7 +143,8 @@ def measure(
     )
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as a shell starts a job with &
         console.print(f"Ctrl-C is ignored, as in the background; to stop: kill {os.getpid()}")
-    end = campaign.run()
+    with preflight.announced(console):
+        end = campaign.run()
     return Finished(folder, store.load(folder), end)
 
 
