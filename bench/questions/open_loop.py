@@ -247,7 +247,7 @@ def spectrum(analysis: Analysis, data: ByRate, measured: Measured) -> Figure | N
         data=Lines([plot], told=True),
         notes=(
             f"{'A hairline is one block. ' * bool(hairs)}Each line ends where fewer than "
-            f"{stats.MIN_BEYOND} requests of a block lie beyond it; the mark is at p99.",
+            f"{stats.MIN_BEYOND} requests of a block lie beyond it; marks and numbers are p99s.",
             *listed([trial for own in trials for trial in own]),
         ),
     )

@@ -29,6 +29,9 @@ NOISY_FLOOR: Final = 0.05
 UNSTEADY_PROBE: Final = 1.15
 #: Stolen time beyond this share of the trials' time deserves a warning.
 STEAL_SHARE: Final = 0.01
+#: Where each side had less than this share of its processor, and neither waited for a schedule,
+#: other programs had the rest.
+STARVED_SHARE: Final = 0.5
 
 
 def answer(analysis: Analysis) -> Answer:
@@ -59,7 +62,7 @@ def headline(analysis: Analysis) -> Headline | None:
 
 def warnings(analysis: Analysis) -> list[str]:
     """What to know before you quote a number, most important first."""
-    parts = (_unusable, _head, _noise, _short, _limits, _ending)
+    parts = (_unusable, _head, _starved, _noise, _short, _limits, _ending)
     return [text for part in parts for text in part(analysis)]
 
 
@@ -79,6 +82,25 @@ def _head(analysis: Analysis) -> Iterator[str]:
         yield (
             f"{plural(blocks, 'block')}: fewer than {stats.MIN_BLOCKS}, so no ratio has an "
             "interval and no difference is claimed."
+        )
+
+
+def _starved(analysis: Analysis) -> Iterator[str]:
+    """Points where most trials in turns got little of their processors, through no wait of theirs.
+
+    The server polls there, so whichever side is slower has its processor to the full.
+    """
+    starved: dict[str, list[bool]] = defaultdict(list)
+    for trial in stats.trials_of(analysis.records, *stats.CLOSED):
+        used = trial.shares
+        if trial.turns is not None and used is not None:
+            client = (used.client_share or 0.0) / used.processors
+            most = max(client, used.server_share or 0.0)
+            starved[trial.point].append(trial.limiter == "unclear" and most < STARVED_SHARE)
+    if points := [point for point, each in starved.items() if 2 * sum(each) > len(each)]:
+        yield (
+            f"At {listing(points)} neither side had half of its processor: other programs did, and "
+            "they set the pages/s. Compare processor time, or stop them and measure again."
         )
 
 

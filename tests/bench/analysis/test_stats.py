@@ -18,7 +18,7 @@ from scipy import stats as sps
 from bench.analysis import stats
 from bench.questions import trust
 from bench.report import summary
-from bench.schema import TrialRecord
+from bench.schema import Shares, TrialRecord
 from bench.show import cells
 from bench.store import Records
 from tests.bench import synthetic
@@ -418,6 +418,19 @@ def test_few_counted_rounds_are_a_warning_of_the_summary() -> None:
         "throughput-100: fewer than 5 rounds of turns counted in 1 of 6 blocks (the fewest 4), "
         "so that noise hardly averages out there."
     ]
+
+
+@pytest.mark.parametrize(("client", "server", "said"), [(0.08, 0.03, True), (0.4, 0.6, False)])
+def test_a_point_that_other_programs_starved_is_a_warning(
+    client: float, server: float, *, said: bool
+) -> None:
+    """With a loaded machine callbacks fetched 1,600 pages/s, threads 14,000: nothing said why."""
+    made = synthetic.campaign(workloads=("throughput",), samples=30, noise=0.001)
+    shares = Shares(client_share=client, server_share=server)
+    lines = replaced(made, lambda t: altered(in_turns(t, 50.0), limiter="unclear", shares=shares))
+    found = [text for text in summary.warnings(synthetic.analysed(lines)) if "neither" in text]
+    assert len(found) == int(said)
+    assert all("throughput-1, throughput-10, " in text for text in found)
 
 
 @pytest.mark.parametrize("companions", [True, False])

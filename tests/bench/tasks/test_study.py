@@ -106,6 +106,7 @@ def test_the_chart_says_what_the_record_says() -> None:
     assert "400 B" in words
     assert "memory of one, KiB" in words, "ticks of its axis had been 9.76562 KiB"
     assert "43 KiB" in words
+    assert design.notes[-1].endswith("Thin ticks: what each repeat found."), design.notes
     assert list(tasks.designs(made({}))) == []
 
 

@@ -94,6 +94,14 @@ def test_a_note_names_nobody_who_is_not_there(made_of: Made) -> None:
                 assert "user" not in found[1], f"{figure.name}: {note}"
 
 
+@pytest.mark.slow
+def test_charts_of_servers_do_not_say_where_the_crawler_of_that_name_ran() -> None:
+    """Below "every server ran on one processor, threads as well" stood "threads: 2 processors"."""
+    design = designs_of(committed.analysis())["serve"]
+    assert "threads as well" in design.subtitle
+    assert not any("threads: " in note for note in design.notes)
+
+
 OF_MEMORY = ("glance", "memory", "c10k")
 """What of a user's campaign looks otherwise: not all of its memory could be read."""
 
