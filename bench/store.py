@@ -67,7 +67,7 @@ class Log:
     ) -> None:
         self.path = path
         self._pack = pack
-        self._whole = create
+        self._created = self._whole = create
         if path.suffix == ".gz" and pack is None:
             raise StoreError(f"{path}: compressed, so it cannot grow; unpack it with gunzip first")
         flags = os.O_RDWR | os.O_APPEND | (os.O_CREAT | os.O_EXCL if create else 0)
@@ -89,21 +89,30 @@ class Log:
         """Write records in one go and sync them.
 
         After a kill the last line may be torn: it is cut off first. When they cannot be written,
-        the file is as before.
+        the file is as before; one that would stay empty is removed, with an empty folder.
         """
         lines = b"".join(record.model_dump_json().encode() + b"\n" for record in records)
         try:
             self._cut()
             self._write(self._pack(lines) if self._pack else lines)
         except OSError as error:
-            hint = (
-                "; free some space and continue with --resume"
-                if error.errno in (errno.ENOSPC, errno.EDQUOT)
-                else ""
-            )
+            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+            if self._never_began():
+                hint = "; free some space and run it again" if full else ""
+                raise StoreError(f"{self.path}: {error.strerror}; nothing ran{hint}") from None
+            hint = "; free some space and continue with --resume" if full else ""
             raise StoreError(
                 f"{self.path}: {error.strerror}; the records before this one are safe{hint}"
             ) from None
+
+    def _never_began(self) -> bool:
+        """Whether nothing was written to a new file, which is then removed."""
+        if not self._created or os.fstat(self._file.fileno()).st_size:
+            return False
+        with suppress(OSError):
+            self.path.unlink()
+            self.path.parent.rmdir()  # unless something else is there
+        return True
 
     def _write(self, data: bytes) -> None:
         file = self._file.fileno()

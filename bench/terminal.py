@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, TextIO, cast
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -104,25 +104,23 @@ class Output:
         self.error: OSError | None = None
 
     def write(self, text: str) -> int:
-        try:
-            return self.stream.write(text)
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            self._silence(error)
-            return len(text)
+        with self._noting():
+            self.stream.write(text)
+        return len(text)
 
     def flush(self) -> None:
-        try:
+        with self._noting():
             self.stream.flush()
+
+    @contextmanager
+    def _noting(self) -> Iterator[None]:
+        try:
+            yield
         except BrokenPipeError:
             raise
         except OSError as error:
-            self._silence(error)
-
-    def _silence(self, error: OSError) -> None:
-        self.error = error
-        discard(self.stream)
+            self.error = error
+            discard(self.stream)
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         return getattr(self.stream, name)

@@ -1,4 +1,4 @@
-"""Words for numbers, sizes and times, and the generated parts of Markdown files."""
+"""Words for numbers, sizes and times."""
 
 from __future__ import annotations
 
@@ -120,14 +120,6 @@ def listing(words: Sequence[str]) -> str:
     return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def markdown_table(
-    head: Sequence[object], rows: Sequence[Sequence[object]], right: int = 0
-) -> list[str]:
-    """The lines of a Markdown table; the last ``right`` columns are aligned to the right."""
-    rule = ["---"] * (len(head) - right) + ["---:"] * right
-    return [f"| {' | '.join(map(str, cells))} |" for cells in (head, rule, *rows)]
-
-
 def printable(text: str) -> str:
     """Text for a terminal: control characters and changes of direction become visible escapes."""
     return CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
@@ -141,30 +133,3 @@ def one_line(text: str) -> str:
 def markdown_text(text: str) -> str:
     """Text that Markdown shows as it is: no tag, code, link or emphasis, and one line."""
     return _MARKDOWN.sub(lambda match: _ENTITIES.get(match[0]) or f"\\{match[0]}", one_line(text))
-
-
-def marks(name: str) -> tuple[str, str]:
-    return f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
-
-
-def block(document: str, name: str) -> str:
-    """The text between the marks of ``name``. Raises ValueError without them."""
-    return _cut(document, name)[1].strip()
-
-
-def with_block(document: str, name: str, content: str) -> str:
-    """The document with ``content`` between the marks of ``name``.
-
-    Raises ValueError without them.
-    """
-    before, _, after = _cut(document, name)
-    return f"{before}\n{content}\n{after}"
-
-
-def _cut(document: str, name: str) -> tuple[str, str, str]:
-    begin, end = marks(name)
-    before, begun, rest = document.partition(begin)
-    content, ended, after = rest.partition(end)
-    if not begun or not ended:
-        raise ValueError(f"it has no {begin} … {end}")
-    return before + begin, content, end + after

@@ -5,12 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     import ssl
-
-    from crawlers.manners import RobotsManners
 
 MIB = 1024 * 1024
 
@@ -115,6 +113,22 @@ class Job:
             raise JobError("cafile says whom to trust, insecure trusts everybody: choose one")
 
 
+class Manners(Protocol):
+    """The rules of one server beyond this machine; ``read`` comes before ``allow``."""
+
+    def moved(self, answer: PageResult, prefix: str) -> str | None:
+        """Where to ask for robots.txt again, if the answer is a redirect to follow."""
+
+    def read(self, answer: PageResult) -> str | None:
+        """Take robots.txt; returns an error kind if no URL of the server may be fetched."""
+
+    def allow(self, url: str) -> bool:
+        """Whether the server lets a crawler fetch this URL."""
+
+    def due(self, now: float) -> float:
+        """When the next request may start; each call books one request."""
+
+
 class Origin:
     """One server: the URL prefix it answers for and where to connect.
 
@@ -134,7 +148,7 @@ class Origin:
         addresses: list[Address],
         head_tail: bytes,
         keep_alive: bool = True,
-        manners: RobotsManners | None = None,
+        manners: Manners | None = None,
         tls: ssl.SSLContext | None = None,
         host: str = "",
     ) -> None:

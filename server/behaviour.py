@@ -15,13 +15,17 @@ import asyncio
 import math
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from server.delays import Delay
 from server.sites.site import Resource
 
-if TYPE_CHECKING:
-    from server.connection import Connection
+
+class Queue(Protocol):
+    """The answers of one connection."""
+
+    def flush(self) -> None:
+        """Send the answers that are ready, in the order of their requests."""
 
 
 class Answer:
@@ -35,9 +39,7 @@ class Answer:
 
     __slots__ = ("connection", "due", "head_only", "last", "ready", "resource")
 
-    def __init__(
-        self, connection: Connection, resource: Resource, head_only: bool, last: bool
-    ) -> None:
+    def __init__(self, connection: Queue, resource: Resource, head_only: bool, last: bool) -> None:
         self.connection = connection
         self.resource = resource
         self.head_only = head_only

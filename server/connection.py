@@ -82,7 +82,7 @@ class Core:
     def close(self) -> None:
         """Cut all connections."""
         for connection in list(self.ledger.connections):
-            connection.transport.abort()
+            cast("Connection", connection).transport.abort()
 
 
 class Connection(asyncio.Protocol):

@@ -14,13 +14,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, TypedDict
+from typing import Protocol, TypedDict
 
 from server.sites.site import Site
-
-if TYPE_CHECKING:
-    from server.connection import Connection
-    from server.encrypted import Handshakes
 
 STRAYS = 100_000  # distinct targets without a resource that are counted one by one
 OTHERS = "(other)"  # the rest of them
@@ -41,6 +37,22 @@ class Summary(TypedDict, total=False):
     requests_per_connection: dict[str, int]
     handshakes: dict[str, int] | None
     ended_s: list[float] | None
+
+
+class Counted(Protocol):
+    """The part of a connection that the ledger reads."""
+
+    requests: int
+
+
+class Shaken(Protocol):
+    """The count of handshakes, which a server with TLS has."""
+
+    def reset(self) -> None:
+        """Count from zero."""
+
+    def summary(self) -> dict[str, int]:
+        """The counts by outcome."""
 
 
 class Ledger:
@@ -71,13 +83,13 @@ class Ledger:
         self._closed: Counter[int] = Counter()
         self._ended: list[float] | None = None
         self._peak_in_flight = 0
-        self.connections: set[Connection] = set()
-        self.handshakes: Handshakes | None = None
+        self.connections: set[Counted] = set()
+        self.handshakes: Shaken | None = None
         self.in_flight = 0
         self.opened = 0
         self.peak_connections = 0
 
-    def connected(self, connection: Connection) -> None:
+    def connected(self, connection: Counted) -> None:
         """A connection was accepted."""
         connections = self.connections
         connections.add(connection)
@@ -85,7 +97,7 @@ class Ledger:
         if len(connections) > self.peak_connections:
             self.peak_connections = len(connections)
 
-    def disconnected(self, connection: Connection) -> None:
+    def disconnected(self, connection: Counted) -> None:
         """A connection is gone."""
         self.connections.discard(connection)
         now = time.monotonic()

@@ -61,7 +61,7 @@ LONGEST = (
     "tests/bench/questions/test_questions.py",
     "tests/bench/report/charts/test_story.py",
     "tests/crawlers/chapter/test_exercises.py",
-    "tests/bench/report/charts/test_drawing.py",
+    "tests/bench/report/charts/test_slide.py",
     "tests/bench/report/test_page.py",
     "tests/bench/costs/test_measure.py",
     "tests/crawlers/test_leaks.py",

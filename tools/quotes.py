@@ -29,15 +29,16 @@ from bench.report.charts import story
 from bench.report.page import shown_first
 from bench.schema import Environment
 from bench.show.table import MISSING
-from bench.text import KIB, MIB, count, duration, listing, markdown_table, plural, significant
+from bench.text import KIB, MIB, count, duration, listing, plural, significant
 from crawlers.registry import MODELS
+from tools.markdown import table as markdown_table
 
 SHOWN: Final = (*MODELS, "uvloop", "trio", "gevent", "aiohttp")
 AS_SERVERS: Final = {"aiohttp": "aiohttp_web"}
 """Backends whose server has another name."""
 FETCH: Final = "fetch-100"
 
-CITES: Final = ("memory", "tls-memory", "handovers", "page", "serve")
+CITES: Final = ("memory", "tls-memory", "handovers", "page")
 """The findings that README quotes."""
 
 TOGETHER: Final = re.compile(r"`[^`]+`|\d (?:KiB|MiB|µs|ms|%)")
@@ -48,33 +49,46 @@ KEPT: Final = "\0"
 # --- findings, and pictures ---
 
 
-def borne_out(quantities: Sequence[Quantity]) -> bool:
-    """Whether a ratio is on one side of 1, and the first of two numbers always the larger one."""
-    ratios = [quantity.combined for quantity in quantities if quantity.unit == "×"]
-    sides = all(not ratio.low <= 1 <= ratio.high for ratio in ratios)
-    rows = zip(*(quantity.values for quantity in quantities), strict=True)
+def borne_out(*groups: Sequence[Quantity]) -> bool:
+    """Whether the same numbers of every group say the same.
+
+    A ratio is on one side of 1, and the first of two numbers is the larger one in each campaign.
+    """
+    for number in zip(*groups, strict=True):
+        ratios = [quantity.combined for quantity in number if quantity.unit == "×"]
+        if ratios and min(r.low for r in ratios) <= 1 <= max(r.high for r in ratios):
+            return False
+    rows = [row for group in groups for row in zip(*(q.values for q in group), strict=True)]
     medians = [[value.median for value in row if value] for row in rows]
-    return sides and all(row == sorted(row, reverse=True) for row in medians)
+    return all(row == sorted(row, reverse=True) for row in medians)
 
 
 def over_campaigns(headline: Headline, question: str, environment: Environment) -> Headline | None:
-    """A headline with the published numbers of its interpreter in its text and behind it.
+    """A headline with what is published of its interpreter.
 
-    As it is where they are not published. None where they do not bear it out.
+    In its text the numbers on its processor, and behind it where they lie on each. As it is where
+    none are published, and None where any do not bear it out.
     """
     quantities = campaigns.quantities(headline, question, campaigns.group_of(environment))
     if not quantities or headline.say is None:
         return headline
-    if not borne_out(quantities):
+    groups = [(campaigns.processor(environment), quantities)]
+    for group in campaigns.elsewhere(environment):
+        if numbers := campaigns.quantities(headline, question, group):
+            groups.append((group.processor, numbers))
+    if not borne_out(*(numbers for _, numbers in groups)):
         return None
-    of = plural(quantities[0].combined.campaigns, "campaign")
-    ranges = [*map(campaigns.ends, quantities)]
-    predicted = campaigns.source(quantities) == "published"
-    how = f"{AT_LEVEL} for the next campaign, from" if predicted else "range of"
+    behind = []
+    for processor, numbers in groups:
+        ranges = f"{processor}: {listing([*map(campaigns.ends, numbers)])}"
+        if (source := campaigns.source(numbers)) != "published":
+            ranges += f", {source}"
+        behind.append(ranges)
     # A campaign's few trials show no difference, so the sentence says what does.
     text = headline.say([quantity.combined.value for quantity in quantities])
-    text += "" if headline.pairs else f", in {of}"
-    return replace(headline, text=text, behind=f"{listing(ranges)}: {how} {of}")
+    if not headline.pairs:
+        text += f", in {plural(quantities[0].combined.campaigns, 'campaign')}"
+    return replace(headline, text=text, behind="; ".join(behind))
 
 
 def over(analyses: Sequence[Analysis]) -> dict[str, str]:
@@ -107,6 +121,18 @@ def markdown(analysis: Analysis) -> str:
     return findings.listed(findings.named(analysis).values(), findings.source(analysis))
 
 
+def basis(published: Sequence[Analysis]) -> str:
+    """What is behind the headlines: ``11 on AMD EPYC and 1 on Intel Xeon, CPython 3.15``."""
+    environment = published[-1].campaign.environment
+    groups = [campaigns.group_of(environment), *campaigns.elsewhere(environment)]
+    sizes = [f"{group.count} on {group.processor}" for group in groups if group]
+    python = campaigns.release(environment)
+    return (
+        f"Campaigns: {listing(sizes)}, {python} (`results/headlines`). In parentheses: {AT_LEVEL} "
+        "for the next campaign, or the range of as many as are named."
+    )
+
+
 def headlines(published: Sequence[Analysis], reference: Analysis) -> str:
     """Each finding's name, headline and interval, as two lists with their sources.
 
@@ -114,15 +140,16 @@ def headlines(published: Sequence[Analysis], reference: Analysis) -> str:
     has them; then, not in bold, what only the reference campaign has.
     """
     again, once = over(published), findings.named(reference)
-    group = campaigns.group_of(published[-1].campaign.environment)
     lists = [f"`{name}`: {cite.quoted(finding)}" for name, finding in again.items()]
-    size = f"{group.size} (`results/headlines`), {group.python}." if group else ""
     others = [
         f"`{name}`: {cite.quoted(finding).replace('**', '')}"
         for name, finding in once.items()
         if name not in again
     ]
-    both = findings.listed(lists, size), findings.listed(others, findings.source(reference))
+    both = (
+        findings.listed(lists, basis(published)),
+        findings.listed(others, findings.source(reference)),
+    )
     return "\n\nFrom one campaign:\n\n".join(both)
 
 
@@ -362,11 +389,11 @@ def table(numbers: Numbers) -> str:
     )
     if numbers.group:
         few = f", or the range of fewer than {FEWEST}" * (len(numbers.group.campaigns) < FEWEST)
+        on = numbers.group.processor
         about = (
-            f"{numbers.group.size} (`results/headlines`), {numbers.group.python}; below each "
-            f"number {AT_LEVEL} for the next{few}. Client's side; 100 slots, 2 KB pages. `threads` "
-            "run on both processors, the server's too; others on one. Pages of threads: whole "
-            "crawls; of others: turns."
+            f"Below each number {AT_LEVEL} for the next campaign on {on}{few}. "
+            "Client's side; 100 slots, 2 KB pages. `threads` run on both processors, the server's "
+            "too; others on one. Pages of threads: whole crawls; of others: turns."
         )
     return "\n".join([*markdown_table(heads, rows, right=len(heads) - 1), "", about])
 
@@ -374,7 +401,8 @@ def table(numbers: Numbers) -> str:
 def cited(published: Sequence[Analysis]) -> str:
     """README's numbers to cite: findings of the published campaigns, with what they found."""
     named = over(published)
-    return "\n".join(f"- {cite.quoted(named[name])}" for name in CITES if name in named)
+    sentences = [cite.quoted(named[name]) for name in CITES if name in named]
+    return findings.listed(sentences, basis(published))
 
 
 def which_one(numbers: Numbers, lock: Lock) -> str:

@@ -46,7 +46,7 @@ from bench.show.words import machine_words
 from bench.study.report import Report
 from bench.tasks import study as tasks
 from crawlers.chapter import CRAWLS
-from tools import libraries, quotes, records, sidebyside
+from tools import libraries, markdown, quotes, records, sidebyside
 
 COMMANDS: Final = (
     "study claims --out docs/notebook/claims.md",
@@ -70,11 +70,10 @@ def analysed(name: str) -> Analysis:
 
 @cache
 def headline_campaigns() -> list[Analysis]:
-    """The campaigns of the headlines on the reference's interpreter, oldest first."""
-    release = campaigns.release(analysed("reference").campaign.environment)
-    analyses = [published(folder) for folder in campaigns.FOLDER.iterdir()]
-    same = [a for a in analyses if campaigns.release(a.campaign.environment) == release]
-    return sorted(same, key=lambda analysis: analysis.campaign.created)
+    """The campaigns of the headlines on the reference's interpreter and processor, oldest first."""
+    group = campaigns.group_of(analysed("reference").campaign.environment)
+    members = group.campaigns if group else []
+    return [published(campaigns.FOLDER / member.campaign) for member in members]
 
 
 def campaign(name: str, out: Path) -> None:
@@ -160,7 +159,7 @@ def without_the_lock() -> str:
         "connections made the process smaller, because it gave memory back that it had taken "
         f"before. {held_without_the_lock()}"
     )
-    return "\n".join([*text.markdown_table(heads, rows, right=6), "", about])
+    return "\n".join([*markdown.table(heads, rows, right=6), "", about])
 
 
 def held_without_the_lock() -> str:
@@ -211,7 +210,7 @@ def steps() -> str:
     about = (
         f"Medians of {text.plural(len(samples), 'run')}, {run.head.stamp}; 212 pages, user memory."
     )
-    return "\n".join([*text.markdown_table(heads, rows, right=4), "", about])
+    return "\n".join([*markdown.table(heads, rows, right=4), "", about])
 
 
 def over(samples: Sequence[Mapping[str, float | None]], name: str, digits: int) -> str:
@@ -314,7 +313,7 @@ def documents() -> None:
         bench(command.split())
     for (doc, name), make in {**BLOCKS, **FROM_SOURCE}.items():
         file = (ROOT / "docs" / f"{doc}.md").resolve()
-        filled = text.with_block(filesystem.read_text(file), name, make().rstrip())
+        filled = markdown.with_block(filesystem.read_text(file), name, make().rstrip())
         filesystem.write_text(file, filled)
 
 

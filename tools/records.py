@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from bench import schema
-from bench.text import markdown_table, markdown_text
+from bench.text import markdown_text
+from tools import markdown
 
 UNITS: Final = {
     "_per_s": "per second",
@@ -75,7 +76,7 @@ def tables() -> str:
             ]
             for field in fields
         ]
-        table = markdown_table(["field", "type", "unit", "meaning"], rows)
+        table = markdown.table(["field", "type", "unit", "meaning"], rows)
         parts += [f"## {name}\n", f"{about}\n", *table, ""]
     return "\n".join(parts)
 

@@ -26,8 +26,8 @@ from bench.claims.experiments import stack_ripping
 from bench.launch import ROOT
 from bench.palette import PALETTES
 from bench.report import markup
-from bench.text import markdown_table
 from crawlers.registry import MODELS
+from tools import markdown
 
 FORMATTER_MARK: Final = "  # fmt: skip"
 NO_MACHINERY: Final = "# The model's own machinery: "
@@ -224,13 +224,13 @@ def sections_table() -> str:
         for section, by_model in aligned()
     ]
     files = [f"[`{model}`](../crawlers/{model}.py)" for model in MODELS]
-    return "\n".join(markdown_table(["section", *files], rows))
+    return "\n".join(markdown.table(["section", *files], rows))
 
 
 def metrics_table() -> str:
     counted = [metrics(model) for model in MODELS]
     rows = [[words, *(str(of_model[words]) for of_model in counted)] for words in counted[0]]
-    return "\n".join(markdown_table(["", *(f"`{model}`" for model in MODELS)], rows))
+    return "\n".join(markdown.table(["", *(f"`{model}`" for model in MODELS)], rows))
 
 
 def html() -> str:

@@ -8,16 +8,15 @@ nothing above it computes a statistic of its own.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import cached_property, partial
 from typing import TypeVar, cast
 
-from bench.analysis import stats, summary
+from bench.analysis import places, stats
 from bench.analysis.stats import Comparison, Metric, Pair
 from bench.analysis.stats.comparisons import Family
-from bench.analysis.summary import SummaryRow
 from bench.plan.workloads import REFERENCE_SLOTS
-from bench.schema import TrialRecord, TurnsRecord
+from bench.schema import TrialRecord
 from bench.store import Records
 from crawlers.registry import MODELS
 
@@ -42,16 +41,14 @@ class Analysis:
     valid ones unless a method says otherwise.
     """
 
-    def __init__(self, records: Records, pairs: PairsOf, turns: Sequence[TurnsRecord] = ()) -> None:
+    def __init__(self, records: Records, pairs: PairsOf) -> None:
         """Take the records of one campaign; they must not change afterwards.
 
         ``pairs`` are those that are compared beside those with the base: a family without them
         would be corrected for too few comparisons, and its verdicts could contradict another's.
-        ``turns`` is the log of turns, if there is one.
         """
         self._pairs = pairs
         self.records = records
-        self.turns = turns
         self.campaign = records.campaign
         self._families: dict[Metric, Family] = {}
         self._floors: dict[Metric, stats.NoiseFloor] = {}
@@ -160,14 +157,9 @@ class Analysis:
 
     # --- figures ------------------------------------------------------------------------
 
-    @cached_property
-    def rows(self) -> list[SummaryRow]:
-        """One row per point and label of closed loops, the twin included."""
-        return summary.summary_rows(self.records, self.compare(stats.PAGES_PER_S))
-
     memory = from_records(stats.fit_memory)  # label -> its fit
     memory_over_tls = from_records(partial(stats.fit_memory, over_tls=True))
-    places = from_records(summary.places)
+    places = from_records(places.places)
 
     # --- can it be trusted? -------------------------------------------------------------
 

@@ -1,13 +1,14 @@
 """Ways to fetch a page: on plain HTTP and over TLS, on kept connections and on one for each page.
 
 A backend takes turns with itself in several of them, so the price of encryption and of a
-handshake is a difference within a block.
+handshake is a difference within a block, and so is that of answers with many header lines.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from bench.conditions.condition import Condition, Fields, Params
 from bench.schema import Ledger
@@ -62,3 +63,28 @@ TICKETS = mode("tickets", Tls(), keep_alive=False, adds=(83.0, 0.1))
 
 OVER_TLS = Way(tls=Tls())
 """Of all trials of a point."""
+
+
+# --- pages with header lines of their own --------------------------------------------------
+
+LINES: Final = (5, 20, 80)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Headers(Condition):
+    """Answers have so many header lines that no other page's answer has.
+
+    The crawlers remember the header lines that they have seen (:mod:`crawlers.heads`), as the
+    lines of one server hardly differ. Those of a real one do: a date, an identity of the request,
+    a cookie.
+    """
+
+    lines: int
+
+    def site(self, site: str) -> str:
+        return f"{site}:{self.lines}"
+
+
+def with_lines(lines: int) -> Headers:
+    name = f"headers={lines}"
+    return Headers(lines=lines, name=name, own={"mode": name}, mode=True, adds=(0.075 * lines, 0.0))

@@ -15,8 +15,6 @@ import os
 import time
 from dataclasses import dataclass, field, replace
 
-import psutil
-
 from bench.machine import procfs
 from bench.schema import SpreadOver
 
@@ -79,13 +77,12 @@ def by_core(processors: list[int]) -> list[int]:
 
 
 def total_clock(pid: int) -> float | None:
-    """Seconds of processor time of ``pid``, all threads, ns resolution; None off Linux.
+    """Seconds of processor time of ``pid``, ns resolution; None if it has ended.
 
-    Calculates the clock's number like ``clock_getcpuclockid(3)`` in glibc and musl;
-    the standard library offers that call only for threads of its own process.
+    All threads, those that have ended too; no children. Calculates the clock's number like
+    ``clock_getcpuclockid(3)`` in glibc and musl; the standard library offers that call only for
+    threads of its own process.
     """
-    if not os.path.isdir("/proc/self"):
-        return None
     try:
         return time.clock_gettime((~pid << 3) | 2)
     except (OSError, OverflowError):
@@ -93,17 +90,15 @@ def total_clock(pid: int) -> float | None:
 
 
 def used_s(pid: int) -> float:
-    """Processor seconds of ``pid`` since it started, all threads, those that have ended too.
-
-    Children are not counted. Raises psutil.NoSuchProcess if it has ended.
-    """
-    coarse = psutil.Process(pid).cpu_times()
+    """What :func:`total_clock` says; raises :class:`ProcessLookupError` if ``pid`` has ended."""
     clock = total_clock(pid)
-    return float(coarse.user + coarse.system) if clock is None else clock
+    if clock is None:
+        raise ProcessLookupError(f"no process {pid}")
+    return clock
 
 
 def usable_cores() -> list[int]:
-    """Processors this process may run on, sorted. macOS has no affinity: all of them."""
+    """Processors this process may run on, sorted; all where a list of what to measure is read."""
     if hasattr(os, "sched_getaffinity"):
         return sorted(os.sched_getaffinity(0))
     return list(range(os.cpu_count() or 1))
@@ -133,11 +128,8 @@ def split_cores(cores: list[int] | None = None) -> Pinning:
 
     The server gets the first of the fast cores and the client the last, since
     interrupts go to the first by default. With two processors the harness shares the
-    server's. With one, or without affinity, nothing is pinned, and ``reason`` says
-    what follows.
+    server's. With one nothing is pinned, and ``reason`` says what follows.
     """
-    if not hasattr(os, "sched_setaffinity"):
-        return Pinning([], [], "this platform cannot pin processes to processors")
     cores = usable_cores() if cores is None else cores
     if len(cores) < 2:
         return Pinning([], [], "only one processor: client and server compete for it")
@@ -160,8 +152,6 @@ def pin(pid: int, cores: list[int]) -> str | None:
 
     Threads and children started later inherit the setting.
     """
-    if not hasattr(os, "sched_setaffinity"):
-        return "this platform cannot pin processes to processors"
     if not cores:
         return "no processors given"
     try:

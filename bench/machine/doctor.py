@@ -13,7 +13,6 @@ import os
 import platform
 import resource
 import shutil
-import sys
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
@@ -105,15 +104,17 @@ class Needs:
 
 
 def require_proc() -> None:
-    """Raise :class:`DoctorError` on a Linux without /proc, where almost nothing can be read."""
-    if sys.platform.startswith("linux") and not Path("/proc/self").exists():
-        raise DoctorError("no /proc here, so nothing can be measured: mount -t proc proc /proc")
+    """Raise :class:`DoctorError` without Linux's /proc, where nothing can be read."""
+    if not Path("/proc/self").exists():
+        raise DoctorError(
+            "no /proc here, so nothing can be measured: use Linux, with mount -t proc proc /proc"
+        )
 
 
 def examine(needs: Needs) -> list[CheckResult]:
     """Run every check. Takes about half a second.
 
-    Raises :class:`DoctorError` on a Linux without /proc.
+    Raises :class:`DoctorError` without /proc.
     """
     require_proc()
     return [result for check in CHECKS for result in check(needs)]
@@ -350,12 +351,7 @@ DISK_REFUSAL = 50 << 20
 
 def check_platform(needs: Needs) -> Iterator[CheckResult]:
     """How much of memory can be attributed depends on what can be read from /proc."""
-    without = procfs.read("proc/self/status") is None
-    yield from judged(
-        "proc" if without else "proc-slabinfo",
-        without or procfs.read("proc/slabinfo") is None,
-        platform=sys.platform,
-    )
+    yield from judged("proc", procfs.read("proc/slabinfo") is None)
     signs = environment.virtual()
     yield from judged("virtual", signs is not None, signs=signs)
 

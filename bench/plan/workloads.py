@@ -21,13 +21,21 @@ from typing import Final, Literal
 from bench.arrivals import WORK_EVERY
 from bench.conditions.cancel import INTERRUPTED
 from bench.conditions.condition import ASLEEP, TWIN, Condition, Params
-from bench.conditions.headers import LINES, with_lines
 from bench.conditions.held import HELD, HELD_AWAKE, RAMP_PER_S, TLS_RAMP_PER_S, Filling
 from bench.conditions.loads import UnderLoad, under
 from bench.conditions.processors import ALL, EVERYWHERE, Spreading
 from bench.conditions.recorders import NULL, SLOTS, WINDOWS
 from bench.conditions.schedule import Opening, Scheduled
-from bench.conditions.ways import ENCRYPTED, HANDSHAKE, NEW, OVER_TLS, PLAIN, TICKETS
+from bench.conditions.ways import (
+    ENCRYPTED,
+    HANDSHAKE,
+    LINES,
+    NEW,
+    OVER_TLS,
+    PLAIN,
+    TICKETS,
+    with_lines,
+)
 from bench.conditions.work import WithWork
 from bench.machine import cpu
 from bench.plan.labels import Label

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Final, cast
 from weakref import WeakKeyDictionary
 
-from bench import store, turnlog
+from bench import store
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Metric, Pair
 from bench.questions.question import Across, Answer, Compares, Question
-from bench.schema import TurnsRecord
 from bench.store import Records
 
 SERVE: Final = ("serve", "accept", "hold", "mixed_server", "slow_readers")
@@ -35,17 +34,14 @@ def pairs(records: Records, metric: Metric) -> Iterator[Pair]:
             yield from question.pairs(records, metric)
 
 
-def analysis_of(records: Records, turns: Sequence[TurnsRecord] = ()) -> Analysis:
+def analysis_of(records: Records) -> Analysis:
     """The analysis of a campaign, with the pairs that the questions compare."""
-    return Analysis(records, pairs, turns)
+    return Analysis(records, pairs)
 
 
 def analysis_in(file: Path) -> Analysis:
-    """The analysis of a file of records and the log of turns beside it.
-
-    Raises :class:`bench.store.StoreError`.
-    """
-    return analysis_of(store.load(file), turnlog.load(store.trials_file(file).parent))
+    """The analysis of a file of records. Raises :class:`bench.store.StoreError`."""
+    return analysis_of(store.load(file))
 
 
 _answered: WeakKeyDictionary[Analysis, list[tuple[Question, Answer]]] = WeakKeyDictionary()

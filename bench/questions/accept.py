@@ -9,8 +9,7 @@ from __future__ import annotations
 from operator import sub, truediv
 from typing import Final
 
-from bench.questions.columns import Follows, Read
-from bench.questions.served import BARE, ServedColumns
+from bench.questions.columns import BARE, Follows, Read, ServedColumns
 from bench.show.measured import TIMES, US
 
 NAME: Final = "accept"

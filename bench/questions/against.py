@@ -8,7 +8,6 @@ of the question ``memory``. A ratio of slopes takes the far ends of both interva
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from bench.analysis import stats
@@ -27,14 +26,7 @@ from crawlers.registry import LOOP
 NAME: Final = "against"
 ASKS: Final = "Is another loop or library worth it, against asyncio?"
 ASYNCIO: Final = "async_await"
-PAGE, HELD, OVER_TLS, OPENED = "a page", "a connection", "one over TLS", "a page each"
-COLUMNS: Final = {
-    PAGE: "time per page",
-    HELD: "memory",
-    OVER_TLS: "memory over TLS",
-    OPENED: "page, new connection",
-}
-MEMORY: Final = (HELD, OVER_TLS)
+PAGE, OPENED = "time per page", "page, new connection"
 POINT: Final = "throughput-100"
 PROSE: Final = (
     "Ratios are to `async_await`, in the same campaign. To measure it: `python -m bench run`."
@@ -50,58 +42,34 @@ def pairs(records: Records, metric: Metric) -> list[Pair]:
     return [(POINT, ASYNCIO, x) for x in others(records)] if metric is CPU_PER_1000 else []
 
 
-@dataclass(frozen=True)
-class Against:
-    """Column -> label -> its ratio to asyncio."""
-
-    ratios: Mapping[str, Mapping[str, Ratio]]
-    floor: float | None  # of pages, in logs
-    in_all: bool  # whether memory is that of the kernel, too
-
-    def title(self, key: str) -> str:
-        return f"{'' if self.in_all or key not in MEMORY else 'user '}{COLUMNS[key]}"
-
-    def said(self, label: str) -> str:
-        """``time per page 22 % less (20 to 23 %), memory undecided``, after the two names."""
-        parts = [
-            f"{self.title(key)} {words(by_label[label])}"
-            for key, by_label in self.ratios.items()
-            if label in by_label
-        ]
-        return f"`{label}` against asyncio: {listing(parts)}"
-
-
 def words(ratio: Ratio) -> str:
     """What a ratio says; where it decides nothing, how small a difference could have been seen."""
     if ratio.shown and ratio.value is not None:
-        ends = (
-            f" ({between(ratio.value, ratio.low, ratio.high)})" if ratio.low and ratio.high else ""
-        )
-        return f"{change(ratio.value)}{ends}"
+        ends = between(ratio.value, ratio.low, ratio.high) if ratio.low and ratio.high else ""
+        return change(ratio.value) + (f" ({ends})" if ends else "")
     if ratio.verdict == stats.UNDECIDED and ratio.smallest is not None:
         return f"{ratio.verdict} (below {100 * ratio.smallest:.0f} % nothing could be seen)"
     return ratio.verdict
 
 
-def measured(analysis: Analysis) -> Against:
+def ratios(analysis: Analysis) -> dict[str, dict[str, Ratio]]:
+    """Title of a column -> label -> its ratio to asyncio."""
     family, labels = analysis.family(CPU_PER_1000), others(analysis.records)
-    pages = {c.label: c.ratio for c in family.of(pairs(analysis.records, CPU_PER_1000))}
     connects = stats.trials_of(analysis.records, "connect", twins=False)
     opened = stats.block_values(connects, stats.CPU_PER_REQUEST)
     new = {label: blocks for (_, label), blocks in opened.items()}
+    memory = "memory" if stats.read_in_all(analysis.memory.values()) else "user memory"
     by_column = {
-        PAGE: pages,
-        HELD: _held(analysis.memory, labels),
-        OVER_TLS: _held(analysis.memory_over_tls, labels),
+        PAGE: {c.label: c.ratio for c in family.of(pairs(analysis.records, CPU_PER_1000))},
+        memory: _held(analysis.memory, labels),
+        f"{memory} over TLS": _held(analysis.memory_over_tls, labels),
         OPENED: {
             label: stats.ratio(new[ASYNCIO], new[label], metric=CPU_PER_1000)
             for label in labels
             if {label, ASYNCIO} <= new.keys()
         },
     }
-    floor = analysis.floor(CPU_PER_1000).log
-    in_all = stats.read_in_all(analysis.memory.values())
-    return Against({key: ratios for key, ratios in by_column.items() if ratios}, floor, in_all)
+    return {title: found for title, found in by_column.items() if found}
 
 
 def _held(fits: Mapping[str, MemoryFit], labels: Sequence[str]) -> dict[str, Ratio]:
@@ -120,62 +88,62 @@ def _held(fits: Mapping[str, MemoryFit], labels: Sequence[str]) -> dict[str, Rat
 
 
 def answer(analysis: Analysis) -> Answer | None:
-    results = measured(analysis)
-    if PAGE not in results.ratios or len(results.ratios) < 2:
+    columns = ratios(analysis)
+    if PAGE not in columns or len(columns) < 2:
         return None
-    labels = [
-        x
-        for x in others(analysis.records)
-        if any(x in by_label for by_label in results.ratios.values())
+    labels = [x for x in others(analysis.records) if any(x in found for found in columns.values())]
+    rows = [
+        [label, *(cells.judged_ratio(found.get(label)) for found in columns.values())]
+        for label in labels
     ]
+    # "time per page 22 % less (20 to 23 %) and memory undecided", after the two names
+    said = {
+        label: listing([f"{title} {words(found[label])}" for title, found in shown])
+        for label in labels
+        if (shown := [(title, found) for title, found in columns.items() if label in found])
+    }
     return Answer(
-        results,
-        tables=[_table(results, labels)],
-        figures=[_figure(results, labels)],
-        details={f"{NAME}-{label}": f"{results.said(label)}. {PROSE}" for label in labels},
+        tables=[
+            Table(
+                "Against asyncio",
+                [name("backend"), *map(Column, columns)],
+                rows,
+                about=f"Ratios to {ASYNCIO}, with {stats.AT_LEVEL} intervals.",
+            )
+        ],
+        figures=[_figure(columns, labels, analysis.floor(CPU_PER_1000).log)],
+        details={
+            f"{NAME}-{label}": f"`{label}` against asyncio: {text}. {PROSE}"
+            for label, text in said.items()
+        },
         compared=analysis.family(CPU_PER_1000).of(pairs(analysis.records, CPU_PER_1000)),
     )
 
 
-def _table(results: Against, labels: Sequence[str]) -> Table:
-    return Table(
-        "Against asyncio",
-        [name("backend"), *(Column(results.title(key)) for key in results.ratios)],
-        [
-            [
-                label,
-                *(cells.judged_ratio(by_label.get(label)) for by_label in results.ratios.values()),
-            ]
-            for label in labels
-        ],
-        about=f"Ratios to {ASYNCIO}, with {stats.AT_LEVEL} intervals.",
-    )
-
-
-def _figure(results: Against, labels: Sequence[str]) -> Figure:
-    panels = [
-        forest(results.title(key), labels, by_label, results.floor if key == PAGE else None)
-        for key, by_label in results.ratios.items()
-    ]
+def _figure(
+    columns: Mapping[str, Mapping[str, Ratio]], labels: Sequence[str], floor: float | None
+) -> Figure:
+    unclaimed = "no smaller difference is claimed"
     return Figure(
         name=NAME,
         title="uvloop, trio and aiohttp against asyncio",
-        headline=_headline(results),
+        headline=_headline(columns[PAGE].get("uvloop")),
         subtitle=f"Processor time of a page and memory of a connection: ratios to async_await with "
         f"{stats.AT_LEVEL} intervals; left of the line it costs less",
-        data=Bars(panels),
-        notes=(
-            f"Shaded: the noise floor, {stats.floor_words(results.floor)}; no smaller difference "
-            "is claimed.",
-        )
-        if results.floor
+        data=Bars(
+            [
+                forest(title, labels, found, floor if title == PAGE else None)
+                for title, found in columns.items()
+            ]
+        ),
+        notes=(f"Shaded: the noise floor, {stats.floor_words(floor)}; {unclaimed}.",)
+        if floor
         else (),
     )
 
 
-def _headline(results: Against) -> str | None:
+def _headline(ratio: Ratio | None) -> str | None:
     """uvloop, in the words of its verdicts."""
-    ratio = results.ratios[PAGE].get("uvloop")
     if ratio is None or ratio.blocks < MIN_BLOCKS:
         return None
     if not ratio.shown:

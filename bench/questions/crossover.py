@@ -71,7 +71,7 @@ class Crossing:
         return cls(label, delay, cells, judged[-1][0] if judged else 0, below, above)
 
 
-def measured(analysis: Analysis) -> list[Crossing]:
+def crossings(analysis: Analysis) -> list[Crossing]:
     """By delay and kind of threads; none without a point of ``crossover``."""
     records = analysis.records
     if not stats.trials_of(records, NAME):
@@ -109,24 +109,20 @@ def from_where(crossing: Crossing) -> str:
 
 def answer(analysis: Analysis) -> Answer | None:
     """Where threads cross behind each delay, and the cause; the chart has the long interval too."""
-    crossings = measured(analysis)
-    if not crossings:
+    found = crossings(analysis)
+    if not found:
         return None
-    usual = [crossing for crossing in crossings if crossing.label == DEFAULT and crossing.most]
+    usual = [each for each in found if each.label == DEFAULT and each.most]
     text = []
-    if places := [
-        f"{behind(crossing.delay_ms)} {from_where(crossing)}"
-        for crossing in usual
-        if crossing.below
-    ]:
+    if places := [f"{behind(c.delay_ms)} {from_where(c)}" for c in usual if c.below]:
         text.append(f"Shown {'; '.join(places)}.")
-    if level := [crossing for crossing in usual if not crossing.below]:
-        where = listing([behind(crossing.delay_ms) for crossing in level])
-        most = listing([count(n) for n in sorted({crossing.most for crossing in level})])
+    if level := [each for each in usual if not each.below]:
+        where = listing([behind(each.delay_ms) for each in level])
+        most = listing([count(n) for n in sorted({each.most for each in level})])
         text.append(f"Not shown {where}, with up to {most} slots.")
-    head = _headline(crossings, usual)
+    head = _headline(found, usual)
     prose = " ".join([*text, *_ten_thousand(analysis), PROSE])
-    return Answer(crossings, head, prose, figures=[_figure(crossings, head)])
+    return Answer(head, prose, figures=[_figure(found, head)])
 
 
 def _headline(crossings: Sequence[Crossing], usual: Sequence[Crossing]) -> Headline:

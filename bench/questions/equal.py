@@ -54,8 +54,7 @@ PROSE: Final = (
 def measured(analysis: Analysis) -> Measured:
     """``flip: label``: ratio to the base as always and flipped, by block."""
     values: dict[str, dict[str, Blocks]] = {}
-    for flip, both in _sides(analysis):
-        plain, flipped = both
+    for flip, plain, flipped in _sides(analysis):
         for label in plain:
             if label in flipped and label != analysis.base:
                 change = within(flipped[label], plain[label], truediv)
@@ -67,10 +66,7 @@ def measured(analysis: Analysis) -> Measured:
     return Measured(MEASURES, values)
 
 
-BothSides = tuple[Mapping[str, Blocks], Mapping[str, Blocks]]
-
-
-def _sides(analysis: Analysis) -> Iterator[tuple[str, BothSides]]:
+def _sides(analysis: Analysis) -> Iterator[tuple[str, dict[str, Blocks], dict[str, Blocks]]]:
     trials = stats.trials_of(analysis.records, NAME, twins=False)
     if not trials:
         return
@@ -85,7 +81,7 @@ def _sides(analysis: Analysis) -> Iterator[tuple[str, BothSides]]:
                 for point in TURNS
             )
         if plain and flipped:
-            yield flip, (_over(plain, analysis.base), _over(flipped, analysis.base))
+            yield flip, _over(plain, analysis.base), _over(flipped, analysis.base)
 
 
 def _over(trials: list[TrialRecord], base: str) -> dict[str, Blocks]:
@@ -108,12 +104,9 @@ def answer(analysis: Analysis) -> Answer | None:
         return None
     changes = {row: _change(analysis, ratios, row) for row in ratios.values}
     moved = [row for row, change in changes.items() if change.shown]
-    return Answer(
-        ratios,
-        _headline(moved, changes, analysis.base),
-        PROSE,
-        [_table(ratios, changes, analysis.base)],
-    )
+    base = analysis.base
+    head, table = _headline(moved, changes, base), _table(ratios, changes, base)
+    return Answer(head, PROSE, [table])
 
 
 def _change(analysis: Analysis, measured: Measured, row: str) -> Ratio:

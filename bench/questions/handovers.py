@@ -20,8 +20,8 @@ import numpy as np
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
+from bench.analysis.places import processors
 from bench.analysis.stats import Number, Spread
-from bench.analysis.summary import processors
 from bench.plan.participants import BASE, FREE, PINNED
 from bench.plan.workloads import REFERENCE_SLOTS
 from bench.questions.columns import Read
@@ -103,12 +103,8 @@ def windows_of(trials: Iterable[TrialRecord]) -> WindowsByLabel:
     windows: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for trial in trials:
         if trial.switches and (seen := trial.switches.windows):
-            windows[trial.label] += [
-                (voluntary / pages, us / pages)
-                for pages, us, voluntary in zip(
-                    seen.exchanges, seen.cpu_us, seen.voluntary, strict=True
-                )
-            ]
+            each = zip(seen.exchanges, seen.cpu_us, seen.voluntary, strict=True)
+            windows[trial.label] += [(switches / pages, us / pages) for pages, us, switches in each]
     return windows
 
 
@@ -123,14 +119,13 @@ def _each(kind: str) -> Value:
 
 def measured(trials: Sequence[TrialRecord], what: str) -> Measured:
     cost = f"a {what} page in a whole crawl, processor time"
+    titles = {VOLUNTARY: "voluntary switches", INVOLUNTARY: INVOLUNTARY}
     columns = {  # milliseconds for 1000 pages are microseconds for one
         COST: Read(f"a {what} page", cost, US, stats.CPU_PER_1000.value),
-        VOLUNTARY: Read(
-            "voluntary switches", "voluntary context switches", PER_PAGE, _each(VOLUNTARY)
-        ),
-        INVOLUNTARY: Read(
-            "involuntary", "involuntary context switches", PER_PAGE, _each(INVOLUNTARY)
-        ),
+        **{
+            kind: Read(title, f"{kind} context switches", PER_PAGE, _each(kind))
+            for kind, title in titles.items()
+        },
     }
     return Measured(columns, by_label(trials, [FREE, FREE + ONE, BASE, BASE + ONE], columns))
 
@@ -161,7 +156,6 @@ def answer(analysis: Analysis) -> Answer | None:
     head = headline(first, every)
     law_words = f"{capital(first.line.words)}. " if first.line else ""
     return Answer(
-        first.found,
         head,
         f"{law_words}{PROSE}",
         tables=[*map(table, every)],
@@ -200,13 +194,9 @@ def headline(first: Crawls, every: Sequence[Crawls]) -> Headline | None:
         f"{behind}; {line.switch_us:.0f} µs for each here",
         numbers=[
             *(
-                replace(
-                    number,
-                    key=f"{crawls.what}/{number.key}",
-                    what=f"{number.what} ({crawls.what} page)",
-                )
-                for crawls in every
-                for number in numbers(crawls.found, VOLUNTARY, COST)
+                replace(n, key=f"{each.what}/{n.key}", what=f"{n.what} ({each.what} page)")
+                for each in every
+                for n in numbers(each.found, VOLUNTARY, COST)
             ),
             Number("switch", "a hand-over of the lock", US.symbol, switch),
         ],
@@ -233,24 +223,16 @@ def figure(crawls: Crawls, line: Law, head: Headline | None) -> Figure:
         if (cost := windows.spread(label, COST))
     }
     right = max(x for cloud in clouds.values() for x, _ in cloud)
-    plot = Plot(
-        middles,
-        Axis("voluntary context switches per page"),
-        Axis("", words=US.ticks),
-        "processor time per page",
-        dotted={
-            "the line": [calculated(x, line.fixed_us + x * line.switch_us) for x in (0, right)]
-        },
-        clouds=clouds,
-    )
+    x, y = Axis("voluntary context switches per page"), Axis("", words=US.ticks)
+    fitted = [calculated(x, line.fixed_us + x * line.switch_us) for x in (0, right)]
+    dotted = {"the line": fitted}
+    plot = Plot(middles, x, y, "processor time per page", dotted=dotted, clouds=clouds)
     return Figure(
         name=NAME,
         title="Processor time of a page over its context switches",
         headline=head.text if head else None,
-        subtitle=(
-            f"Each dot is a window of 500 {crawls.what} pages of one crawl at 100 slots; marks: "
-            f"median of {of_blocks(windows.blocks([COST]))}"
-        ),
+        subtitle=f"Each dot is a window of 500 {crawls.what} pages of one crawl at 100 slots; "
+        f"marks: median of {of_blocks(windows.blocks([COST]))}",
         data=Lines([plot]),
         notes=(f"Dotted: {line.words}.",),
     )

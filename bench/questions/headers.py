@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from bench.conditions.headers import LINES
+from bench.conditions.ways import LINES
 from bench.questions.columns import Columns, Follows, Read
 from bench.questions.question import RANGES
 from bench.show.measured import US

@@ -8,7 +8,7 @@ figures always carry their build.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from itertools import chain, pairwise
 from typing import Final
@@ -21,7 +21,7 @@ from bench.questions.question import Answer, Headline
 from bench.show import cells
 from bench.show.figures import Axis, Figure, Lines, Plot, Unit, line
 from bench.show.measured import US, Measure, Measured
-from bench.show.table import MISSING, Column, Row, Table, name
+from bench.show.table import Column, Row, Table, name
 from bench.show.words import blocks_words, differences, point_words, sentence
 from bench.store import Records
 from bench.text import capital, listing, number
@@ -29,8 +29,6 @@ from bench.text import capital, listing, number
 NAME: Final = "interpreters"
 ASKS: Final = "What did each CPython release change?"
 ACROSS: Final = True
-
-
 PAGE, HELD = "page", "held"
 MEASURES: Final = {
     PAGE: Measure("processor time per page", "a crawled page, processor time", US),
@@ -136,7 +134,6 @@ def answer(analysis: Analysis) -> Answer | None:
     head = headline(previous)
     differing = wording.differing_builds(analysis.campaign.interpreters)
     return Answer(
-        values,
         head,
         "Each backend is compared with itself on an earlier interpreter of the same kind of "
         "build. To measure it: `python -m bench study interpreters`.",
@@ -159,24 +156,18 @@ def headline(previous: ComparedReleases) -> Headline | None:
     key, most = max(shown, key=lambda pair: abs(math.log(pair[1].ratio.value or 1.0)))
     value = most.ratio.value or 1.0
     now, before = Label.parse(most.label), Label.parse(most.base)
-    than = "as" if value >= wording.TIMES_FROM else "than"
-    on = f"on {now.interpreter} {than} on {before.interpreter}"
-    much = f"{wording.change(value)} {MEASURES[key].title}"
-    return Headline(
-        sentence(f"{wording.says(now.name, 'need')} {much} {on}"),
-        wording.basis(most),
-        [most],
-    )
+    what, base = f"{MEASURES[key].title} on {now.interpreter}", f"on {before.interpreter}"
+    much = wording.against(value, "less", what, base)
+    text = sentence(f"{wording.says(now.name, 'need')} {much}")
+    return Headline(text, wording.basis(most), [most])
 
 
 def _steps(releases: Releases, previous: ComparedReleases) -> list[str]:
     sentences = []
     for key, by_label in previous.items():
         for before, now in releases.steps:
-            text = differences(
-                (c for c in by_label.values() if Label.parse(c.label).interpreter == now), "less"
-            )
-            what = capital(MEASURES[key].title)
+            here = [c for c in by_label.values() if Label.parse(c.label).interpreter == now]
+            text, what = differences(here, "less"), capital(MEASURES[key].title)
             sentences += [f"**{what}, {before} → {now}**: {text}."] if text else []
     return sentences
 
@@ -187,9 +178,8 @@ def table(measured: Measured, releases: Releases, previous: ComparedReleases) ->
         parsed = Label.parse(label)
         row: list[str] = [parsed.name, parsed.interpreter]
         for key in METRICS:
-            spread = measured.spread(label, key)
-            row.append(cells.figure(spread.median) if spread else MISSING)
-            step = previous[key].get(label)
+            spread, step = measured.spread(label, key), previous[key].get(label)
+            row.append(cells.figure(spread.median if spread else None))
             row.append(cells.ratio(step.ratio if step else None))
         rows.append(row)
     return Table(
@@ -240,13 +230,9 @@ def figure(
         below.append(panel("", ratio, partial(step, key=key)))
     steps = any(plot.lines for plot in below)  # none between kinds of build
     trials = stats.trials_of(analysis.records, twins=False)
-    at = [
-        point_words(next(t for t in trials if t.workload in METRICS[key].workloads))
-        for key in columns
-    ]
-    spreads = (
-        s for label in measured.values for key in columns if (s := measured.spread(label, key))
-    )
+    first = (next(t for t in trials if t.workload in METRICS[key].workloads) for key in columns)
+    at = [*map(point_words, first)]
+    spreads = [spread for label in measured.values for spread in measured.row(label).values()]
     return Figure(
         name=NAME,
         title="What each CPython release changed",
@@ -254,13 +240,10 @@ def figure(
         subtitle=f"{listing(at)}; {'above: ' * steps}{blocks_words(spreads)}"
         + "; below: ratio of a step, with its interval" * steps,
         data=Lines([*above, *below] if steps else above, len(columns)),
-        notes=tuple(_notes(releases)),
+        # How they were built. The table has lock and JIT, and what is missing.
+        notes=(
+            "WARNING, a build can change more than a release: compare across no gap. "
+            * (len(releases.kinds) > 1)
+            + " ".join(releases.builds),
+        ),
     )
-
-
-def _notes(releases: Releases) -> Sequence[str]:
-    """How they were built. The table has lock and JIT, and what is missing."""
-    builds = " ".join(releases.builds)
-    if len(releases.kinds) == 1:
-        return [builds]
-    return [f"WARNING, a build can change more than a release: compare across no gap. {builds}"]

@@ -29,12 +29,12 @@ from bench.show.figures import (
     Colour,
     Figure,
     Line,
-    LinePoint,
     Lines,
     Panel,
     Plot,
     Stack,
     calculated,
+    line,
 )
 from bench.show.measured import KIB_OR_MORE
 from bench.show.table import MISSING, CellMakers, Column, Table, name, tabled
@@ -64,9 +64,6 @@ HUES_OVER_TLS: Final[dict[str, Colour]] = {
     LIBRARY: "red",
     "kernel": "yellow",
 }
-
-
-# --- what was measured -------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,32 +100,9 @@ class OverTls:
         return None if self.fit.total is None else self.fit.total - self.user
 
     @property
-    def times_plain(self) -> float | None:
-        return self.fit.total / self.plain_total if self.fit.total and self.plain_total else None
-
-
-@dataclass(frozen=True)
-class MemoryByBackend:
-    """A connection of each backend, in bytes."""
-
-    plain: Mapping[str, MemoryFit]
-    over_tls: Mapping[str, OverTls]
-    openssl: float | None  # user memory for a connection of the control, at its largest number
-
-
-def measured(analysis: Analysis) -> MemoryByBackend:
-    controls = [
-        trial
-        for trial in analysis.records.controls
-        if trial.label == CONTROL and trial.status == "ok" and stats.holds(trial)
-    ]
-    plain, tls = (stats.held_trials(analysis.records, over_tls=tls) for tls in (False, True))
-    rows = [_over_tls(tls[label], plain.get(label, ()), controls) for label in tls]
-    return MemoryByBackend(
-        analysis.memory,
-        {row.fit.label: row for row in rows if row},
-        stats.fit_label(CONTROL, controls).at_highest[USER] if controls else None,
-    )
+    def times_plain(self) -> str:
+        both = self.fit.total, self.plain_total
+        return times(both[0] / both[1]) if both[0] and both[1] else MISSING
 
 
 def _over_tls(
@@ -151,56 +125,46 @@ def _fit(trials: Sequence[TrialRecord], at: int | None = None) -> MemoryFit | No
     return stats.fit_label(here[0].label, here) if here else None
 
 
-def charted(analysis: Analysis, backends: MemoryByBackend) -> list[OverTls]:
-    """The main backends that were held over TLS at the largest number of connections.
-
-    The table has every backend; :data:`SMALL` is here to show what a buffer makes of asyncio.
-    """
-    top = max((row.highest for row in backends.over_tls.values()), default=0)
-    wanted = {*analysis.main, SMALL} - {*MAPPED}
-    rows = [
-        row for label, row in backends.over_tls.items() if row.highest == top and label in wanted
-    ]
-    return [row for row in rows if row.at == rows[0].at]
-
-
-# --- the answer --------------------------------------------------------------------------
-
-
 def answer(analysis: Analysis) -> Answer | None:
-    backends = measured(analysis)
-    if not backends.plain and not backends.over_tls:
+    on, over = (stats.held_trials(analysis.records, over_tls=tls) for tls in (False, True))
+    controls = [t for t in analysis.records.controls if t.label == CONTROL and t.status == "ok"]
+    controls = [*filter(stats.holds, controls)]
+    each = (_over_tls(over[label], on.get(label, ()), controls) for label in over)
+    plain, tls = [*analysis.memory.values()], [row for row in each if row]
+    if not plain and not tls:
         return None
-    plain, tls = [*backends.plain.values()], [*backends.over_tls.values()]
     head = _headline("plain", plain, "An idle connection uses")
     over_tls = _headline("tls", [row.fit for row in tls], "Over TLS an idle connection uses")
-    main = [fit for fit in plain if fit.label in analysis.main and fit.label not in MAPPED]
-    fits = [fit for fit in main if fit.user is not None and fit.fitted]
-    rows = charted(analysis, backends)
+    wanted = {*analysis.main} - {*MAPPED}
+    fits = [fit for fit in plain if fit.label in wanted and fit.user is not None and fit.fitted]
+    # At the largest number over TLS, and what a small buffer makes of asyncio.
+    top = max((row.highest for row in tls), default=0)
+    rows = [row for row in tls if row.highest == top and row.fit.label in {*wanted, SMALL}]
     figures = [
         _by_owner(fits, head) if fits else None,
         _up_to_10_000(analysis, fits, head),
-        _over_plain(rows, over_tls) if rows else None,
+        _over_plain([row for row in rows if row.at == rows[0].at], over_tls) if rows else None,
     ]
+    alone = "user space alone, because not all of the kernel’s was read"
+    models = [fit for fit in plain if fit.label in MODELS and fit.user is not None]
+    what = "user space and kernel together" if stats.read_in_all(models) else alone
+    own = ""
+    # At the largest number of connections.
+    if controls and (openssl := stats.fit_label(CONTROL, controls).at_highest[USER]) is not None:
+        own = f"{significant(openssl / KIB, 2)} KiB (control `{CONTROL}`)"
+        own = f"OpenSSL’s own part is {own}. "
+    measure = "To measure it: `python -m bench run --only"
     return Answer(
-        backends,
         head,
-        _prose(plain),
+        f"The client’s side, {what}. {measure} c10k`.",
         tables=[
             *([_table(plain)] if plain else []),
             *([tabled(OVER_TLS, COLUMNS_OVER_TLS, tls, about=ABOUT_TLS)] if tls else []),
         ],
         figures=[figure for figure in figures if figure],
         compared=over_tls.pairs if over_tls else (),
-        details={TLS_MEMORY: (over_tls, _prose_over_tls(backends.openssl))} if over_tls else {},
+        details={TLS_MEMORY: (over_tls, f"{own}{measure} c10k,tls-c10k`.")} if over_tls else {},
     )
-
-
-def ranked(held: Iterable[MemoryFit]) -> tuple[bool, Sequence[MemoryFit]]:
-    """Whether all parts were read, and the rows by memory, the most first."""
-    rows = [row for row in held if row.user is not None]
-    in_all = stats.read_in_all(rows)
-    return in_all, sorted(rows, key=lambda row: -_kib_each(row, in_all).median)
 
 
 def _kib_each(row: MemoryFit, in_all: bool) -> Spread:
@@ -221,12 +185,13 @@ def _headline(kind: str, held: Collection[MemoryFit], takes: str) -> Headline | 
         for row in held
         if row.total is not None
     ]
-    in_all, models = ranked(row for row in held if row.label in MODELS)
-    models = [row for row in models if _kib_each(row, in_all).low > 0]
-    if len(models) < 2:
+    models = [row for row in held if row.label in MODELS and row.user is not None]
+    in_all = stats.read_in_all(models)
+    each = [(spread, row) for row in models if (spread := _kib_each(row, in_all)).low > 0]
+    if len(each) < 2:
         return None
-    most, least = models[0], models[-1]
-    high, low = (_kib_each(row, in_all) for row in (most, least))
+    ranked = sorted(each, key=lambda pair: -pair[0].median)
+    (high, most), (low, least) = ranked[0], ranked[-1]
     number = min(high.count, low.count)
     of_user = "" if in_all else " of user memory"
 
@@ -256,26 +221,6 @@ def _headline(kind: str, held: Collection[MemoryFit], takes: str) -> Headline | 
     return Headline(text, behind, [pair], every, quotes, say)
 
 
-def _prose(fits: Iterable[MemoryFit]) -> str:
-    in_all, _ = ranked(fit for fit in fits if fit.label in MODELS)
-    what = (
-        "user space and kernel together"
-        if in_all
-        else "user space alone, because not all of the kernel’s was read"
-    )
-    return f"The client’s side, {what}. To measure it: `python -m bench run --only c10k`."
-
-
-def _prose_over_tls(openssl: float | None) -> str:
-    own = ""
-    if openssl is not None:
-        own = f"OpenSSL’s own part is {significant(openssl / KIB, 2)} KiB (control `{CONTROL}`). "
-    return f"{own}To measure it: `python -m bench run --only c10k,tls-c10k`."
-
-
-# --- tables ------------------------------------------------------------------------------
-
-
 def _part(title: str, drop: int = 0) -> tuple[Column, Callable[[MemoryFit], str]]:
     return Column(title, drop=drop), lambda fit: kib(fit.each.get(title))
 
@@ -301,7 +246,7 @@ COLUMNS_OVER_TLS: Final[CellMakers[OverTls]] = (
     (Column("kernel", drop=3), lambda row: kib(row.kernel)),
     (Column("total, plain"), lambda row: kib(row.plain_total)),
     (Column("total, TLS"), lambda row: kib(row.fit.total)),
-    (Column("TLS / plain"), lambda row: times(row.times_plain) if row.times_plain else MISSING),
+    (Column("TLS / plain"), lambda row: row.times_plain),
     (Column("fixed MiB", drop=4), lambda row: mib(row.fit.fixed)),
     (Column("read at", drop=5), lambda row: "slope" if row.at is None else count(row.at)),
 )
@@ -340,12 +285,9 @@ def _missing(fits: Iterable[MemoryFit]) -> list[str]:
     return [f"{listing(parts)}: {reason}" for reason, parts in reasons.items()]
 
 
-# --- figures -----------------------------------------------------------------------------
-
-
 def _by_owner(fits: Sequence[MemoryFit], head: Headline | None) -> Figure:
     counts = {n for fit in fits for n in fit.connections}
-    in_all, _ = ranked(fits)
+    in_all = stats.read_in_all(fits)
     bars = {fit.label: [_stack(fit.each, fit.interval, hatched=fit.calculated)] for fit in fits}
     if not in_all:
         bars = {fit.label: [_stack({USER: fit.user or 0.0}, fit.user_interval)] for fit in fits}
@@ -373,29 +315,26 @@ def _up_to_10_000(
     analysis: Analysis, fits: Sequence[MemoryFit], head: Headline | None
 ) -> Figure | None:
     """What so many connections add, and where it is not measured ten thousand times one of them."""
-    in_all, _ = ranked(fits)
+    in_all = stats.read_in_all(fits)
     kib_of = stats.kib_each(*(MEMORY_PARTS if in_all else (USER,)))
     sizes = analysis.by_size("c10k", "connections")
     lines: dict[str, Line] = {}
     ends: dict[str, Line] = {}
     for fit in fits:
-        line = [
-            LinePoint(n, spread)
+        read = {
+            n: stats.spread(k * n * KIB / MIB for t in trials if (k := kib_of(t)) is not None)
             for n, trials in sizes.get(fit.label, {}).items()
             if n <= MANY
-            if (
-                spread := stats.spread(in_mib(k, n) for t in trials if (k := kib_of(t)) is not None)
-            )
-            # What one trial could not tell from nothing has no place on a logarithmic axis.
-            if spread.low > 0
-        ]
-        if len(line) > 1:
-            lines[fit.label] = line
-            slope, fitted = _kib_each(fit, in_all), sorted({line[0].x, line[-1].x, MANY})
-            ends[fit.label] = [calculated(n, in_mib(slope.median, n)) for n in fitted]
+        }
+        # What one trial could not tell from nothing has no place on a logarithmic axis.
+        points = line((n, mib) for n, mib in read.items() if mib and mib.low > 0)
+        if len(points) > 1:
+            lines[fit.label] = points
+            slope, fitted = _kib_each(fit, in_all), sorted({points[0].x, points[-1].x, MANY})
+            ends[fit.label] = [calculated(n, slope.median * n * KIB / MIB) for n in fitted]
     if len(lines) < 2:
         return None
-    up_to = max(point.x for line in lines.values() for point in line)
+    up_to = max(point.x for points in lines.values() for point in points)
     text = None
     if head and head.pairs and {head.pairs[0].label, head.pairs[0].base} <= ends.keys():
         most, least = head.pairs[0].label, head.pairs[0].base
@@ -418,10 +357,6 @@ def _up_to_10_000(
     )
 
 
-def in_mib(kib_each: float, connections: float) -> float:
-    return kib_each * connections * KIB / MIB
-
-
 def _mib(value: float) -> str:
     return size_words(value * MIB, 2)
 
@@ -440,7 +375,7 @@ def _over_plain(rows: Sequence[OverTls], head: Headline | None) -> Figure:
     how = f"At {count(rows[0].at or 0)} connections, divided by their number"
     if rows[0].at is None:
         how = f"Slope over the numbers of connections up to {count(rows[0].highest)}"
-    in_all, _ = ranked(row.fit for row in rows)
+    in_all = stats.read_in_all(row.fit for row in rows)
     bars = {row.fit.label: _stacks(row, in_all) for row in rows}
     end = "" if in_all else ", user memory"
     return Figure(

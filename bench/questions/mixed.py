@@ -1,7 +1,7 @@
 """What does work on one page in ten do to the other nine?
 
-For a loop theory predicts it (:mod:`bench.analysis.loops`), along the schedule of each trial. So
-the measurement can be checked against something that was not measured.
+For a loop theory predicts it, along the schedule of each trial (:mod:`bench.analysis.schedules`).
+So the measurement can be checked against something that was not measured.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.loops import predicted_ms
+from bench.analysis.schedules import predicted_ms
 from bench.plan.participants import MIXED as ORDER
 from bench.questions.columns import Read
 from bench.questions.question import Answer, bars, of_models
@@ -106,16 +106,12 @@ PARTS: Final[dict[str, tuple[str, Callable[[TrialRecord, Work], float | None]]]]
 
 
 def by_work(trials: Sequence[TrialRecord], labels: Iterable[str]) -> Measured:
-    columns = {
-        key(part, work_ms): Read(
-            title,
-            f"response time beside {duration(work_ms)} of work, {part}",
-            MS,
-            _beside(work_ms, value),
-        )
-        for work_ms in sorted({trial.work.work_ms for trial in trials if trial.work})
-        for part, (title, value) in PARTS.items()
-    }
+    columns = {}
+    for work_ms in sorted({trial.work.work_ms for trial in trials if trial.work}):
+        beside = f"response time beside {duration(work_ms)} of work"
+        for part, (title, value) in PARTS.items():
+            read = Read(title, f"{beside}, {part}", MS, _beside(work_ms, value))
+            columns[key(part, work_ms)] = read
     return Measured(columns, by_label(trials, labels, columns))
 
 
@@ -150,36 +146,30 @@ def answer(analysis: Analysis) -> Answer | None:
         for label in waits.with_(theory, waits.values)
     ]
     check = f"On the same schedules, theory gives a mean of {listing(predicted)}. "
-    means = {part: column for part, column in waits.measures.items() if part.startswith(MEAN)}
     amounts = sorted({trial.work.work_ms for trial in trials if trial.work})
     offered = listing([f"{count(rates[w])} requests/s at {w:g} ms" for w in sorted(rates)])
+    # Loops first, then what hands their work over, then threads; others last.
+    ordered = [x for x in dict.fromkeys([*ORDER, *waits.values]) if x in waits.values]
+    wide = "Processes had every processor, the others one. " * ("processes" in waits.values)
+    chart = bars(
+        waits.only(ordered),
+        head if alike else None,
+        NAME,
+        "Response time beside pages that need work",
+        f"Open loop in which one page in {every} needs work; response times of the others",
+        {
+            f"response time beside {w:g} ms of work": (key(HALF, w), key(TAIL, w))
+            for w in sorted(rates)
+        },
+        ("median", "90th percentile (in colour)"),
+        notes=[f"{wide}{offered}."],
+    )
     return Answer(
-        Measured(means, waits.values),
         head,
         (check if predicted else "") + PROSE,
         tables=[table(by_work(trials, analysis.labels), amounts)],
         warnings=_other_work(trials),
-        figures=[
-            bars(
-                waits.only(sorted(waits.values, key=_place)),
-                head if alike else None,
-                NAME,
-                "Response time beside pages that need work",
-                f"Open loop in which one page in {every} needs work; response times of the others",
-                {
-                    f"response time beside {w:g} ms of work": (key(HALF, w), key(TAIL, w))
-                    for w in sorted(rates)
-                },
-                ("median", "90th percentile (in colour)"),
-                notes=[
-                    "Processes had every processor, the others one. "
-                    * ("processes" in waits.values)
-                    + f"{offered}."
-                ],
-            )
-        ]
-        if waits.values
-        else (),
+        figures=[chart] if waits.values else (),
     )
 
 
@@ -199,8 +189,3 @@ def table(measured: Measured, amounts: Iterable[float]) -> Table:
         about=ABOUT,
         grouped=True,
     )
-
-
-def _place(label: str) -> int:
-    """Loops first, then what hands their work over, then threads; others last."""
-    return ORDER.index(label) if label in ORDER else len(ORDER)

@@ -7,21 +7,21 @@ waited. A closed loop sees the service time alone; what it misses is called coor
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.offered import ByRate, capacity, keeps_up, shared_rate, tail_ms
+from bench.analysis.schedules import ByRate, capacity, keeps_up, shared_rate, tail_ms
 from bench.analysis.stats import Blocks
 from bench.analysis.wording import says
 from bench.questions.question import Answer, Headline, few, of_models
-from bench.schema import Latency, TrialRecord
+from bench.schema import TrialRecord
 from bench.show import cells
-from bench.show.figures import Axis, Figure, Line, LinePoint, Lines, Plot, line
-from bench.show.measured import MS, Measure, Measured
+from bench.show.figures import Axis, Figure, Line, Lines, Plot, line
+from bench.show.measured import MS, Measure, Measured, Value, by_label, median_response
 from bench.show.table import MISSING, Column, Row, Table, name
 from bench.show.words import blocks_words, listed, of_blocks, sentence
 from bench.text import count, duration, listing, plural
@@ -56,6 +56,13 @@ def telling(data: ByRate, labels: Sequence[str]) -> float | None:
     return past[0] if past else max(common, default=None)
 
 
+PARTS: Final[dict[str, Value]] = {
+    "p50": median_response,
+    "p99": lambda trial: tail_ms(trial.response_time),
+    "service": lambda trial: tail_ms(trial.service_time),
+}
+
+
 def key(part: str, rate: float) -> str:
     return f"{part}-{rate:g}"
 
@@ -74,16 +81,9 @@ def measured(data: ByRate) -> Measured:
     for label, rates in data.items():
         for rate, trials in rates.items():
             if keeps_up(trials, rate):
-                p50 = {t.block: t.response_time.p50_ms for t in trials if t.response_time}
-                values[label][key("p50", rate)] = p50
-                values[label][key("p99", rate)] = _tails((t.block, t.response_time) for t in trials)
-                service = _tails((t.block, t.service_time) for t in trials)
-                values[label][key("service", rate)] = service
+                read = by_label(trials, [label], {key(part, rate): PARTS[part] for part in PARTS})
+                values[label] |= read.get(label, {})
     return Measured(measures, values)
-
-
-def _tails(times: Iterable[tuple[int, Latency | None]]) -> Blocks:
-    return {block: ms for block, time in times if (ms := tail_ms(time)) is not None}
 
 
 def answer(analysis: Analysis) -> Answer | None:
@@ -96,16 +96,12 @@ def answer(analysis: Analysis) -> Answer | None:
     shared = shared_rate(data, shown(analysis, data))
     tail = in_the_tail(times, shared) if shared else None
     late = behind(data, models, rate) if rate else None
+    figures = spectrum(analysis, data, times), over_capacity(analysis, data, times)
     return Answer(
-        times,
         tail or late,
         PROSE.format(further=f" {late.text} ({late.behind})." if late and tail else ""),
         tables=[table(data, times)],
-        figures=[
-            figure
-            for figure in (spectrum(analysis, data, times), over_capacity(analysis, data, times))
-            if figure
-        ],
+        figures=[figure for figure in figures if figure],
         compared=tail.pairs if tail else (),
     )
 
@@ -212,10 +208,11 @@ def over_capacity(analysis: Analysis, data: ByRate, measured: Measured) -> Figur
 
 def spectrum(analysis: Analysis, data: ByRate, measured: Measured) -> Figure | None:
     """Every percentile at a rate that all carry: a median over blocks, and each block."""
-    rate = shared_rate(data, shown(analysis, data))
+    labels = shown(analysis, data)
+    rate = shared_rate(data, labels)
     lines: dict[str, Line] = {}
     hairs: dict[str, list[Line]] = {}
-    trials = [] if rate is None else [data[x][rate] for x in shown(analysis, data)]
+    trials = [] if rate is None else [data[x][rate] for x in labels]
     for own in trials:
         times = [stats.merge_histograms([t.response_time.hdr]) for t in own if t.response_time]
         # From the median to where ten samples are left in each block.
@@ -224,16 +221,12 @@ def spectrum(analysis: Analysis, data: ByRate, measured: Measured) -> Figure | N
         places = sorted({*np.linspace(nines(50), last, STEPS).tolist(), nines(99)})
         read = [[block.at_ms(100 * (1 - 10**-x)) for x in places] for block in times]
         label = own[0].label
-        hairs[label] = [
-            [_at(x, [ms]) for x, ms in zip(places, block, strict=True)] for block in read
-        ]
-        lines[label] = [
-            _at(x, some) for x, some in zip(places, zip(*read, strict=True), strict=True)
-        ]
+        hairs[label] = [_through(places, [[ms] for ms in block]) for block in read]
+        lines[label] = _through(places, [*zip(*read, strict=True)])
     if rate is None or len(lines) < 2:
         return None
     head = in_the_tail(measured, rate)
-    at_99 = {x: next(p for p in line if p.x == nines(99)) for x, line in lines.items()}
+    at_99 = {x: next(p for p in points if p.x == nines(99)) for x, points in lines.items()}
     blocks = [len(own) for own in hairs.values()]
     if max(blocks) == 1:
         hairs = {}
@@ -254,16 +247,14 @@ def spectrum(analysis: Analysis, data: ByRate, measured: Measured) -> Figure | N
         data=Lines([plot], told=True),
         notes=(
             f"{'A hairline is one block. ' * bool(hairs)}Each line ends where fewer than "
-            f"{stats.MIN_BEYOND} requests of a block lie beyond it; the mark is at p99.",
+            f"{stats.MIN_BEYOND} requests of a block lie beyond it; marks and numbers are p99s.",
             *listed([trial for own in trials for trial in own]),
         ),
     )
 
 
-def _at(x: float, values: Sequence[float]) -> LinePoint:
-    spread = stats.spread(values)
-    assert spread is not None
-    return LinePoint(float(x), spread)
+def _through(places: Sequence[float], values: Sequence[Sequence[float]]) -> Line:
+    return line((x, stats.spread(some)) for x, some in zip(places, values, strict=True))
 
 
 def nines(percentile: float) -> float:

@@ -16,6 +16,7 @@ so its sockets are those of the list with the same number of slots, where both w
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from operator import sub
 from statistics import fmean
@@ -23,8 +24,8 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
+from bench.analysis.places import processors
 from bench.analysis.stats import CPU_PER_1000, CPU_PER_REQUEST, PAGES_PER_S, Blocks, Comparison
-from bench.analysis.summary import processors
 from bench.analysis.wording import FOR_ONE, bases, prose
 from bench.plan.labels import Label
 from bench.plan.participants import BASE, FREE, MAPPED, OTHER_LIBRARIES
@@ -121,17 +122,18 @@ def contrasted(analysis: Analysis, asked: Contrast) -> tuple[Headline, str] | No
         nothing = f"No model differs clearly from {base} in {asked.what}"
         head = Headline(nothing, plural(blocks, "block"))
     here = [c for c in analysis.compare(asked.metric) if c.point == asked.point]
-    groups: dict[str, list[Comparison]] = {WHERE[asked.point]: models}
-    for c in here:
-        if c.label not in MODELS:
-            group = "HTTP stacks" if c.label in analysis.stacks else "Variants"
-            groups.setdefault(group, []).append(c)
+    others = [c for c in here if c.label not in MODELS]
+    groups = {
+        WHERE[asked.point]: models,
+        "Variants": [c for c in others if c.label not in analysis.stacks],
+        "HTTP stacks": [c for c in others if c.label in analysis.stacks],
+    }
     texts = [
         f"{group}: {text}."
         for group, compared in groups.items()
         if (text := differences(compared, asked.less))
     ]
-    texts.append(f"The base: {bases([c for compared in groups.values() for c in compared])}.")
+    texts.append(f"The base: {bases([*models, *others])}.")
     texts += [
         f"No verdict for `{c.label}`: {c.ratio.reason}."
         for c in here
@@ -173,14 +175,9 @@ def measured(analysis: Analysis) -> Measured:
     trials = [trial for trial in analysis.records.controls if trial.status == "ok"]
     polled = {trial.point: stats.polled(trial) for trial in trials}
     controls = stats.block_values(trials, CPU_PER_REQUEST)
-    pages = stats.block_values(
-        (
-            trial
-            for trial in stats.trials_of(analysis.records, twins=False)
-            if polled.get(trial.point) == stats.polled(trial)
-        ),
-        CPU_PER_REQUEST,
-    )
+    every = stats.trials_of(analysis.records, twins=False)
+    alike = [trial for trial in every if polled.get(trial.point) == stats.polled(trial)]
+    pages = stats.block_values(alike, CPU_PER_REQUEST)
     measures: dict[str, Measure] = {}
     values: dict[str, dict[str, Blocks]] = defaultdict(dict)
     for point, (what, _) in SHOWN.items():
@@ -238,7 +235,6 @@ def answer(analysis: Analysis) -> Answer | None:
     if not findings and not figures:
         return None
     return Answer(
-        parts,
         head,
         f"{verdicts} {COMMAND}".strip(),
         tables=[table(analysis, parts)] if parts.values else [],
@@ -273,8 +269,7 @@ def breakdown(analysis: Analysis, measured: Measured) -> Figure | None:
     }
     first = next(iter(bars))
     totals = {label: bar.median for label, bar in bars[first].items()}
-    pairs, what = of_point(analysis, CPU_PER_1000, first), f"A {SHOWN[first][0]} page"
-    head = stated(pairs, totals, lambda compared: costs(compared, what))
+    head = titled(analysis, first, totals, f"A {SHOWN[first][0]} page")
     return Figure(
         name=NAME,
         title="What a page’s processor time is made of",
@@ -296,22 +291,26 @@ def breakdown(analysis: Analysis, measured: Measured) -> Figure | None:
     )
 
 
-def costs(compared: Comparison, what: str) -> str:
+def titled(
+    analysis: Analysis, point: str, drawn: Mapping[str, float], what: str
+) -> Headline | None:
     """Both values, the larger first; milliseconds for 1000 pages are microseconds for one."""
-    more = upright(compared)
-    label, base = (US.words(value) for value in more.medians)
-    return (
-        f"{what} costs {label} of processor time with {prose(more.label)} and {base} with "
-        f"{prose(more.base)}"
-    )
+
+    def costs(compared: Comparison) -> str:
+        more = upright(compared)
+        label, base = map(US.words, more.medians)
+        text = f"{what} costs {label} of processor time with {prose(more.label)}"
+        return f"{text} and {base} with {prose(more.base)}"
+
+    return stated(of_point(analysis, CPU_PER_1000, point), drawn, costs)
 
 
 def cpu(analysis: Analysis) -> Figure | None:
     point = analysis.reference_point("throughput", "real", "waiting")
     if point is None:
         return None
-    trials = {x: own for x, own in analysis.at_point(point).items() if x in analysis.main}
-    trials = {label: own for label, own in trials.items() if label not in MAPPED}
+    wanted = {*analysis.main} - {*MAPPED}
+    trials = {x: own for x, own in analysis.at_point(point).items() if x in wanted}
     # What is compared with those whose server slept: their base, drawn below them.
     slept = [
         trial
@@ -325,9 +324,7 @@ def cpu(analysis: Analysis) -> Figure | None:
     totals: dict[str, stats.Spread] = {}
     samples: dict[str, list[list[float]]] = {}
     for label, own in trials.items():
-        parts = [
-            user_and_system for trial in own if (user_and_system := stats.cpu_ms_per_1000(trial))
-        ]
+        parts = [both for trial in own if (both := stats.cpu_ms_per_1000(trial))]
         if total := stats.spread(map(sum, parts)):
             user = stats.middle(part for part, _ in parts) or 0.0
             ends = (total.low, total.high) if total.count > 1 else None
@@ -338,11 +335,7 @@ def cpu(analysis: Analysis) -> Figure | None:
         return None
     sample = next(iter(trials.values()))[0]
     drawn = {label: total.median for label, total in totals.items()}
-    head = stated(
-        of_point(analysis, CPU_PER_1000, point),
-        drawn,
-        lambda compared: costs(compared, "A crawled page"),
-    )
+    head = titled(analysis, point, drawn, "A crawled page")
     why = silence(analysis, CPU_PER_1000, sample.workload, point)
     return Figure(
         name="cpu",

@@ -14,8 +14,8 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
+from bench.analysis.places import processors as processors_of
 from bench.analysis.stats import Blocks, Comparison, Ratio
-from bench.analysis.summary import processors as processors_of
 from bench.analysis.wording import against, conjugated, interval
 from bench.plan.labels import Label
 from bench.plan.participants import BASE, SPREADING
@@ -23,8 +23,7 @@ from bench.questions.question import Answer, Headline
 from bench.schema import TrialRecord
 from bench.show import cells
 from bench.show.figures import Bars, Figure, Panel
-from bench.show.measured import RATE as PAGES
-from bench.show.measured import TIMES, Measure, Measured
+from bench.show.measured import TIMES
 from bench.show.table import MISSING, CellMakers, Column, name, tabled, words
 from bench.show.words import BY_SERVER, of_blocks
 from bench.text import plural
@@ -54,7 +53,6 @@ FEW: Final = (
 class ProcessorsRow:
     """One label at one point: where it ran, and how many pages a second that gave."""
 
-    point: str
     how: str  # "apart" or "shared"
     label: str
     client: Collection[int]  # its processors
@@ -81,11 +79,10 @@ class ProcessorsRow:
 
 def rows(analysis: Analysis) -> list[ProcessorsRow]:
     points = stats.points_of(analysis.records, NAME)
-    pairs = [
+    pairs = [  # with ``callbacks`` on the label's interpreter
         (point, base, label)
         for point in points
         for label in analysis.labels
-        # ``callbacks`` on the label's interpreter
         if (base := replace(Label.parse(label), name=BASE, condition="").backend) != label
     ]
     compared = {(c.point, c.label): c for c in stats.compare_pairs(analysis.records, pairs, RATE)}
@@ -95,7 +92,6 @@ def rows(analysis: Analysis) -> list[ProcessorsRow]:
             groups[trial.point, trial.label].append(trial)
     return [
         ProcessorsRow(
-            point=point,
             how=str(trials[0].params["processors"]),
             label=label,
             client=processors_of(trials[0], "client"),
@@ -110,39 +106,18 @@ def rows(analysis: Analysis) -> list[ProcessorsRow]:
     ]
 
 
-def measured(places: Sequence[ProcessorsRow]) -> Measured:
-    measures: dict[str, Measure] = {}
-    values: dict[str, dict[str, Blocks]] = defaultdict(dict)
-    for row in places:
-        where = f"server {row.how}" + (f", on {row.on}" if row.client else "")
-        key = f"{row.point}-{len(row.client)}"
-        measures[key] = Measure(where, f"a crawl, {where}", PAGES)
-        values[row.label][key] = row.rates
-    return Measured(measures, values)
-
-
 def answer(analysis: Analysis) -> Answer | None:
-    places = analysis.once(rows)
+    places = rows(analysis)
     if not places:
         return None
-    machine, spread = (
-        analysis.campaign.environment.cpu_count,
-        [row for row in places if row.spreads],
-    )
+    machine = analysis.campaign.environment.cpu_count
+    spread = [row for row in places if row.spreads]
     head = headline(machine, spread)
+    caption = "On all processors, against the models on one"
     return Answer(
-        measured(places),
         head,
         f"{FEW} {COMMAND}" if machine == 2 else COMMAND,
-        tables=[
-            tabled(
-                "On all processors, against the models on one",
-                COLUMNS,
-                places,
-                about=ABOUT,
-                grouped=True,
-            )
-        ],
+        tables=[tabled(caption, COLUMNS, places, about=ABOUT, grouped=True)],
         figures=[figure(machine, spread, head)] if any(row.ratio for row in spread) else [],
     )
 
@@ -153,27 +128,21 @@ def headline(machine: int, spread: Sequence[ProcessorsRow]) -> Headline:
     gained = [(c, on) for c, on in here if c.ratio.shown and (c.ratio.value or 0.0) > 1]
     if not gained:
         blocks = min((row.ratio.blocks for row in spread if row.ratio), default=1)
-        where = f"On {plural(machine, 'processor')}"
-        text = f"{where}, no backend clearly crawls more pages per second than `{BASE}` on one"
-        return Headline(text, plural(blocks, "block"))
+        text = f"no backend clearly crawls more pages per second than `{BASE}` on one"
+        return Headline(f"On {plural(machine, 'processor')}, {text}", plural(blocks, "block"))
     best, on = max(gained, key=lambda pair: pair[0].ratio.value or 0.0)
     much = against(best.ratio.value or 0.0, "fewer", "pages per second", f"`{best.base}` on one")
     text = f"On {on}, `{best.label}` {conjugated(best.label, 'crawl')} {much}"
     return Headline(text, f"{interval(best)}, {plural(best.ratio.blocks, 'block')}", [best])
 
 
+RATES, RATIO = "pages/s, median [min–max]", f"ratio [{stats.AT_LEVEL}]"
 COLUMNS: Final[CellMakers[ProcessorsRow]] = (
     (name("backend"), lambda row: row.label),
     (name("server"), lambda row: f"server {row.how}"),
     (Column("client’s processors"), lambda row: str(len(row.client) or MISSING)),
-    (
-        Column("pages/s, median [min–max]"),
-        lambda row: cells.spread(stats.spread(row.rates.values())),
-    ),
-    (
-        Column(f"ratio [{stats.AT_LEVEL}]"),
-        lambda row: cells.ratio(row.ratio, base=row.compared is None),
-    ),
+    (Column(RATES), lambda row: cells.spread(stats.spread(row.rates.values()))),
+    (Column(RATIO), lambda row: cells.ratio(row.ratio, base=row.compared is None)),
     (words("verdict"), lambda row: row.ratio.verdict if row.ratio else ""),
     (Column("CPU µs per page"), lambda row: cells.figure(stats.middle(row.cpu.values()))),
     (Column("trials"), lambda row: str(len(row.rates))),

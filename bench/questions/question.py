@@ -23,7 +23,7 @@ from bench.plan.labels import Label
 from bench.show import cells
 from bench.show.figures import Bars, Figure, Panel
 from bench.show.measured import TIMES, Measured
-from bench.show.rules import names_in
+from bench.show.pictures import names_in
 from bench.show.table import Table
 from bench.show.words import BY_LOAD, difference, of_blocks, sentence, strongest
 from bench.store import Records
@@ -71,7 +71,6 @@ class Headline:
 class Answer:
     """What the records of a campaign say to a question. What is empty is not shown."""
 
-    measured: object  # a Measured, a class of the question where that does not fit, or None
     headline: Headline | None = None
     prose: str = ""  # Markdown: how it was measured, the cause, the command
     tables: Sequence[Table] = ()
@@ -147,11 +146,12 @@ def bars(
     blocks that are drawn is added to the subtitle. Without any it has no panel: nobody draws it.
     """
     blocks = measured.blocks([key for keys in panels.values() for key in keys])
+    medians = " Median" if subtitle.endswith(".") else "; median"
     return Figure(
         name=name,
         title=title,
         headline=head.text if head else None,
-        subtitle=f"{subtitle}; median of {of_blocks(blocks)}",
+        subtitle=f"{subtitle}{medians} of {of_blocks(blocks)}",
         data=Bars(
             [measured.panel(axis, *keys, hollow=hollow) for axis, keys in panels.items() if blocks],
             *pair,
@@ -235,10 +235,9 @@ def of_models(
     every = numbers(measured, key)
     quotes = [f"{key}/{pair.label}", f"{key}/{pair.base}"]
     blocks = plural(pair.ratio.blocks, "block")
-    only = few(pair.ratio.blocks)
-    text = say(pair.medians) + only
-    if only:
-        return Headline(text, "no interval", (), every, quotes, say)
+    text = say(pair.medians)
+    if only := few(pair.ratio.blocks):
+        return Headline(f"{text}{only}", "no interval", (), every, quotes, say)
     if pair.ratio.shown:
         ranges = [f"{words(min(side))} to {words(max(side))}" for side in pair.paired]
         floor = "beyond the noise floor" if ABOVE in pair.ratio.reason else "without an A/A pair"
@@ -248,8 +247,15 @@ def of_models(
     behind = f"{pair.ratio.reason}, {blocks}"
     if len(pairs) == len(two) and all(c.ratio.verdict == EQUIVALENT for c in pairs):
         return Headline(f"{costs} about as much with every model", behind, numbers=every)
-    ends = f"{words(min(c.medians[1] for c in pairs))} to {words(max(c.medians[0] for c in pairs))}"
-    text = f"{costs} {ends} with the models; no difference is shown"
+    least, most = min(c.medians[1] for c in pairs), max(c.medians[0] for c in pairs)
+    ends = " to ".join(dict.fromkeys([words(least), words(most)]))
+    # A model that was compared with none, as it had more processors, is in none of these numbers.
+    judged = {label for c in pairs for label in (c.label, c.base)}
+    left_out = [label for label in measured.with_(key, MODELS) if label not in judged]
+    whom = "some of the models" if left_out else "the models"
+    if len(left_out) == 1:
+        whom = f"all models but {prose(left_out[0])}"
+    text = f"{costs} {ends} with {whom}; no difference is shown"
     return Headline(text, behind, numbers=every)
 
 

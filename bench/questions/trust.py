@@ -29,11 +29,13 @@ NOISY_FLOOR: Final = 0.05
 UNSTEADY_PROBE: Final = 1.15
 #: Stolen time beyond this share of the trials' time deserves a warning.
 STEAL_SHARE: Final = 0.01
+#: Where each side had less than this share of its processor, and neither waited for a schedule,
+#: other programs had the rest.
+STARVED_SHARE: Final = 0.5
 
 
 def answer(analysis: Analysis) -> Answer:
     return Answer(
-        None,
         headline(analysis),
         "A twin is the same backend under a second label, in the same blocks, so every difference "
         "between the two is a false alarm.",
@@ -60,7 +62,7 @@ def headline(analysis: Analysis) -> Headline | None:
 
 def warnings(analysis: Analysis) -> list[str]:
     """What to know before you quote a number, most important first."""
-    parts = (_unusable, _head, _noise, _short, _equal_work, _limits, _ending)
+    parts = (_unusable, _head, _starved, _noise, _short, _limits, _ending)
     return [text for part in parts for text in part(analysis)]
 
 
@@ -80,6 +82,25 @@ def _head(analysis: Analysis) -> Iterator[str]:
         yield (
             f"{plural(blocks, 'block')}: fewer than {stats.MIN_BLOCKS}, so no ratio has an "
             "interval and no difference is claimed."
+        )
+
+
+def _starved(analysis: Analysis) -> Iterator[str]:
+    """Points where most trials in turns got little of their processors, through no wait of theirs.
+
+    The server polls there, so whichever side is slower has its processor to the full.
+    """
+    starved: dict[str, list[bool]] = defaultdict(list)
+    for trial in stats.trials_of(analysis.records, *stats.CLOSED):
+        used = trial.shares
+        if trial.turns is not None and used is not None:
+            client = (used.client_share or 0.0) / used.processors
+            most = max(client, used.server_share or 0.0)
+            starved[trial.point].append(trial.limiter == "unclear" and most < STARVED_SHARE)
+    if points := [point for point, each in starved.items() if 2 * sum(each) > len(each)]:
+        yield (
+            f"At {listing(points)} neither side had half of its processor: other programs did, and "
+            "they set the pages/s. Compare processor time, or stop them and measure again."
         )
 
 
@@ -108,8 +129,7 @@ def _short(analysis: Analysis) -> Iterator[str]:
             before = rounds[trial.point].get(trial.block, 0)
             rounds[trial.point][trial.block] = max(before, trial.turns.counted // 2)
     for point, counts in rounds.items():
-        few = [n for n in counts.values() if n < turnlog.FEWEST_ROUNDS]
-        if few:
+        if few := [n for n in counts.values() if n < turnlog.FEWEST_ROUNDS]:
             yield (
                 f"{point}: fewer than {turnlog.FEWEST_ROUNDS} rounds of turns counted in "
                 f"{len(few)} of {plural(len(counts), 'block')} (the fewest {min(few)}), so that "
@@ -117,12 +137,9 @@ def _short(analysis: Analysis) -> Iterator[str]:
             )
 
 
-def _equal_work(analysis: Analysis) -> Iterator[str]:
+def _limits(analysis: Analysis) -> Iterator[str]:
     if analysis.equal_work.unequal:
         yield equal_work_sentence(analysis.equal_work)
-
-
-def _limits(analysis: Analysis) -> Iterator[str]:
     trials = analysis.records.trials
     unpinned = {str(t.pinning["reason"]) for t in trials if t.pinning.get("reason") is not None}
     yield from (f"Not pinned to processors: {reason}" for reason in sorted(unpinned))
@@ -157,18 +174,12 @@ def method_lines(analysis: Analysis) -> list[str]:
         lines.append(equal_work_sentence(analysis.equal_work))
     for (_, label), cost in analysis.instrument_cost.items():
         if cost.value is not None:
-            lines.append(f"Keeping and counting times costs {label} {_instrument_words(cost)}.")
+            ends = f"({cost.reason}: no interval)"
+            if cost.low is not None and cost.high is not None:
+                ends = f"[{100 * (1 - cost.high):+.1f} to {100 * (1 - cost.low):+.1f} %]"
+            text = f"{label} {100 * (1 - cost.value):+.1f} % of a page’s time {ends}"
+            lines.append(f"Keeping and counting times costs {text}.")
     return lines
-
-
-def _instrument_words(cost: stats.Ratio) -> str:
-    text = f"{100 * (1 - (cost.value or 0.0)):+.1f} % of a page’s time"
-    if cost.low is None or cost.high is None:
-        return f"{text} ({cost.reason}: no interval)"
-    return f"{text} [{100 * (1 - cost.high):+.1f} to {100 * (1 - cost.low):+.1f} %]"
-
-
-# --- in words ----------------------------------------------------------------------------
 
 
 def floor_sentence(floor: NoiseFloor) -> str:
@@ -179,9 +190,7 @@ def floor_sentence(floor: NoiseFloor) -> str:
     larger = {place: log for place, log in floor.own.items() if log > floor.log}
     if not larger:
         return text
-    pairs = [
-        f"{backend} at {point} ({floor_words(log)})" for (point, backend), log in larger.items()
-    ]
+    pairs = [f"{x} at {point} ({floor_words(log)})" for (point, x), log in larger.items()]
     return f"{text} Larger where these differed from themselves by more: {listing(pairs)}."
 
 

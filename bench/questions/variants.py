@@ -20,7 +20,7 @@ from bench.schema import Rung, TrialRecord
 from bench.show import cells
 from bench.show.figures import Bars, Figure
 from bench.show.measured import KIB_OR_MORE, US, Measure, Measured, by_label
-from bench.show.table import MISSING, Column, Row, Table, name, words
+from bench.show.table import Column, Table, name, words
 from bench.store import Records
 from bench.text import count, listing
 from crawlers.registry import MODELS
@@ -67,6 +67,9 @@ class Variants:
     connections: int | None  # held where memory is shown
     ratios: Mapping[str, Mapping[str, Ratio]]  # measure -> variant -> to its baseline
 
+    def blocks(self, label: str, key: str) -> Iterable[float]:
+        return self.measured.values[label].get(key, {}).values()
+
 
 def variants(analysis: Analysis) -> Variants | None:
     """None where the records do not say what a backend changes, or have no trial."""
@@ -83,11 +86,8 @@ def variants(analysis: Analysis) -> Variants | None:
     memory, what = by_label(at_most, about, {HELD: stats.kib_each(*stats.MEMORY_PARTS)}), "memory"
     if not memory:
         memory, what = by_label(at_most, about, {HELD: stats.kib_each("user")}), "user memory"
-    values = {
-        label: {**pages.get(label, {}), **memory.get(label, {})}
-        for label in about
-        if label in pages or label in memory
-    }
+    both = {label: {**pages.get(label, {}), **memory.get(label, {})} for label in about}
+    values = {label: row for label, row in both.items() if row}
     if not values:
         return None
     compared = analysis.family(CPU_PER_1000).of(pairs(records, CPU_PER_1000))
@@ -114,9 +114,6 @@ def _connections(held: Sequence[TrialRecord]) -> int | None:
     return max(enough, key=lambda number: (len(backends[number]), number), default=None)
 
 
-# --- what it says -----------------------------------------------------------------------
-
-
 def answer(analysis: Analysis) -> Answer | None:
     """No headline: with fifty crawls alive caches are cold, and ``page`` has the same ratios."""
     spectrum = variants(analysis)
@@ -124,7 +121,6 @@ def answer(analysis: Analysis) -> Answer | None:
         return None
     figures = [_figure(analysis, spectrum, key, *group) for key, group in GROUPS.items()]
     return Answer(
-        spectrum.measured,
         prose=PROSE,
         tables=[_table(analysis, spectrum)],
         figures=[figure for figure in figures if figure],
@@ -216,6 +212,15 @@ def _notes(analysis: Analysis, spectrum: Variants, labels: Sequence[str]) -> Ite
 
 def _table(analysis: Analysis, spectrum: Variants) -> Table:
     held = "" if spectrum.connections is None else f" at {spectrum.connections:,} connections"
+    missing = [
+        f"Not run: {x}: {rung.missing}" for x, rung in spectrum.about.items() if rung.missing
+    ]
+    rows = []
+    for label in spectrum.measured.values:
+        page, memory = (stats.middle(spectrum.blocks(label, key)) for key in (PAGE, HELD))
+        each, kept = (spectrum.ratios[key].get(label) for key in (PAGE, HELD))
+        numbers = [cells.figure(page), cells.judged_ratio(each), cells.tenths(memory)]
+        rows.append([label, spectrum.about[label].changes, *numbers, cells.ratio(kept)])
     return Table(
         "Variants and their baselines",
         [
@@ -226,30 +231,11 @@ def _table(analysis: Analysis, spectrum: Variants) -> Table:
             Column("KiB per connection"),
             Column(f"ratio [{stats.AT_LEVEL}]"),
         ],
-        [_row(spectrum, label) for label in spectrum.measured.values],
+        rows,
         about=(
             "Each backend is compared with the one it names. Processor time is per crawled page, "
             f"at {spectrum.point}; {spectrum.memory_words} is per connection{held}. HTTP stacks "
             "are not concurrency models."
         ),
-        notes=[
-            *([analysis.places.words] if analysis.places else []),
-            *(
-                f"Not run: {x}: {why}"
-                for x, rung in spectrum.about.items()
-                if (why := rung.missing)
-            ),
-        ],
+        notes=[*([analysis.places.words] if analysis.places else []), *missing],
     )
-
-
-def _row(spectrum: Variants, label: str) -> Row:
-    page, held = (spectrum.measured.spread(label, key) for key in (PAGE, HELD))
-    return [
-        label,
-        spectrum.about[label].changes,
-        cells.figure(page.median if page else None),
-        cells.judged_ratio(spectrum.ratios[PAGE].get(label)),
-        cells.tenths(held.median) if held else MISSING,
-        cells.ratio(spectrum.ratios[HELD].get(label)),
-    ]

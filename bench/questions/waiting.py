@@ -17,7 +17,6 @@ from bench.plan.workloads import mean_delay_s
 from bench.questions.question import Answer, Headline, interval_of, stated, upright
 from bench.schema import TrialRecord
 from bench.show.figures import Axis, Figure, LinePoint, Lines, Plot, calculated
-from bench.show.measured import RATE, Measure, Measured
 from bench.show.words import blocks_words, difference, leading, point_words, silence
 from bench.text import count, plural
 
@@ -37,6 +36,8 @@ FIGURES: Final = {
 }
 """Workload, which names the figure too -> its title, and what is drawn."""
 LITTLE: Final = "slots ÷ delay"
+BySize = Mapping[str, Mapping[float, Sequence[TrialRecord]]]
+"""Label -> slots -> its trials."""
 
 
 def answer(analysis: Analysis) -> Answer | None:
@@ -45,34 +46,13 @@ def answer(analysis: Analysis) -> Answer | None:
     lines = {workload: _lines(here) for workload, here in sizes.items()}
     if not any(lines.values()):
         return None
-    behind = [
-        t for by_slots in sizes[BEHIND].values() for trials in by_slots.values() for t in trials
-    ]
+    behind = stats.trials_of(analysis.records, BEHIND, twins=False)
     return Answer(
-        _measured(sizes[BEHIND]),
         _headline(analysis, behind) if behind else None,
         PROSE.format(delay=_delay(behind[0])) if behind else "",
         figures=[_figure(analysis, workload, here) for workload, here in lines.items() if here],
         compared=analysis.compare(PAGES_PER_S),  # what the figures' headlines rest on
     )
-
-
-def _measured(sizes: Mapping[str, Mapping[float, Sequence[TrialRecord]]]) -> Measured:
-    slots = sorted({slots for by_slots in sizes.values() for slots in by_slots})
-    measures = {
-        f"slots-{n:g}": Measure(
-            plural(int(n), "slot"), f"a crawl behind a delay, {plural(int(n), 'slot')}", RATE
-        )
-        for n in slots
-    }
-    values = {
-        label: {
-            f"slots-{n:g}": {t.block: rate for t in trials if (rate := t.pages_per_s)}
-            for n, trials in by_slots.items()
-        }
-        for label, by_slots in sizes.items()
-    }
-    return Measured(measures, values)
 
 
 def _headline(analysis: Analysis, behind: Sequence[TrialRecord]) -> Headline:
@@ -97,16 +77,16 @@ def _delay(trial: TrialRecord) -> str:
     return f"random, with a median of {_median_ms(trial)} ms and a mean of {mean_ms:.0f} ms"
 
 
-def _lines(
-    sizes: Mapping[str, Mapping[float, Sequence[TrialRecord]]],
-) -> dict[str, list[LinePoint]]:
-    lines: dict[str, list[LinePoint]] = {}
-    for label, by_slots in sizes.items():
-        for slots, trials in by_slots.items():
-            if spread := stats.spread(t.pages_per_s for t in trials):
-                limited = stats.limiter_of(trials) == "server"
-                lines.setdefault(label, []).append(LinePoint(slots, spread, limited))
-    return lines
+def _lines(sizes: BySize) -> dict[str, list[LinePoint]]:
+    lines = {
+        label: [
+            LinePoint(slots, spread, stats.limiter_of(trials) == "server")
+            for slots, trials in by_slots.items()
+            if (spread := stats.spread(t.pages_per_s for t in trials))
+        ]
+        for label, by_slots in sizes.items()
+    }
+    return {label: points for label, points in lines.items() if points}
 
 
 def _figure(analysis: Analysis, workload: str, lines: Mapping[str, Sequence[LinePoint]]) -> Figure:
@@ -135,8 +115,10 @@ def _figure(analysis: Analysis, workload: str, lines: Mapping[str, Sequence[Line
         headline=head.text if head else None,
         subtitle=f"{what}; {blocks_words(point.y for line in lines.values() for point in line)}",
         data=Lines([plot]),
-        notes=(*([f"Dotted: {LITTLE}, the most that anything can fetch."] if most else []),)
-        + ((why,) if why else ()),
+        notes=(
+            *[f"Dotted: {LITTLE}, the most that anything can fetch."] * bool(most),
+            *filter(None, [why]),
+        ),
     )
 
 

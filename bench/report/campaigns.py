@@ -2,8 +2,9 @@
 
 A question names the numbers behind its headlines
 (:attr:`bench.questions.question.Headline.numbers`), and everything here goes through all of them.
-Campaigns of one release of the interpreter are combined. The package carries what the campaigns
-under ``results/headlines`` gave, so a reader's own campaign says where its numbers lie.
+Campaigns of one release of the interpreter on one make of processor are combined. The package
+carries what the campaigns under ``results/headlines`` gave, so a reader's own campaign says where
+its numbers lie.
 """
 
 from __future__ import annotations
@@ -63,23 +64,29 @@ class Quantity(Record):
 
 
 class CampaignGroup(Record):
-    """The campaigns of one release of the interpreter."""
+    """The campaigns of one release of the interpreter on one make of processor."""
 
     python: str  # "CPython 3.15"
+    processor: str  # "Intel Xeon"
     campaigns: list[GroupMember]
     numbers: dict[str, Quantity]  # by question and key: "churn/opening/threads"
 
     @property
+    def count(self) -> int:
+        """How many campaigns count."""
+        return len({member.counts_with for member in self.campaigns})
+
+    @property
     def size(self) -> str:
-        """``5 campaigns``, those that count."""
-        return plural(len({member.counts_with for member in self.campaigns}), "campaign")
+        """``5 campaigns``."""
+        return plural(self.count, "campaign")
 
     def table(self) -> Table:
         """A row for each number, the campaigns side by side."""
         places = range(1, len(self.campaigns) + 1)
         heads = [words("number"), words("unit"), *(Column(f"campaign {n}", drop=1) for n in places)]
         return Table(
-            f"Headlines over {self.size}, {self.python}",
+            f"Headlines over {self.size}, {self.python}, {self.processor}",
             [*heads, Column("combined"), Column("the next campaign"), words("which is")],
             [
                 [
@@ -108,7 +115,7 @@ class CampaignGroup(Record):
 
 
 class Groups(Record):
-    """All that was combined, the newest interpreter first."""
+    """All that was combined: the newest interpreter first, then the most campaigns."""
 
     groups: list[CampaignGroup]
 
@@ -118,6 +125,13 @@ def release(environment: Environment) -> str:
     short = re.match(r"\S+ \d+\.\d+", environment.python)
     free = environment.python_build.get("gil") is False
     return (short[0] if short else environment.python) + "t" * free
+
+
+def processor(environment: Environment) -> str:
+    """``Intel Xeon`` of Intel(R) Xeon(R) Processor: what its ratios depend on."""
+    if environment.cpu_model is None:
+        return "an unknown processor"
+    return re.sub(r"\((?:R|TM)\)| (?:CPU|Processor)\b| @ .*", "", environment.cpu_model)
 
 
 # --- combining ---------------------------------------------------------------------------
@@ -134,7 +148,7 @@ def numbers(analysis: Analysis) -> dict[str, Number]:
 
 
 def combine(campaigns: Sequence[Path]) -> Groups:
-    """Combine campaigns given by folder, release by release; the published ones by default.
+    """Combine campaigns given by folder, in groups; the published ones by default.
 
     Raises :class:`CombineError` where there is none, for one that is there twice, and for one
     without any number of a headline.
@@ -145,7 +159,7 @@ def combine(campaigns: Sequence[Path]) -> Groups:
             f"no campaign in {shown(FOLDER)}: name some, or measure them on different days with "
             f"python -m bench run --profile headlines --results {shown(FOLDER)}"
         )
-    groups: dict[str, list[Analysis]] = defaultdict(list)
+    groups: dict[tuple[str, str], list[Analysis]] = defaultdict(list)
     seen: set[str] = set()
     for analysis in sorted(
         (analysis_in(store.trials_file(folder)) for folder in folders),
@@ -157,12 +171,15 @@ def combine(campaigns: Sequence[Path]) -> Groups:
         if not numbers(analysis):
             raise CombineError(f"campaign {name} has no number that a headline rests on")
         seen.add(name)
-        groups[release(analysis.campaign.environment)].append(analysis)
-    newest = sorted(groups, key=lambda python: [*map(int, re.findall(r"\d+", python))])
-    return Groups(groups=[_group(python, groups[python]) for python in reversed(newest)])
+        environment = analysis.campaign.environment
+        groups[release(environment), processor(environment)].append(analysis)
+    combined = [_group(*of, analyses) for of, analyses in groups.items()]
+    combined.sort(key=lambda group: group.count, reverse=True)
+    combined.sort(key=lambda group: [*map(int, re.findall(r"\d+", group.python))], reverse=True)
+    return Groups(groups=combined)
 
 
-def _group(python: str, analyses: Sequence[Analysis]) -> CampaignGroup:
+def _group(python: str, on: str, analyses: Sequence[Analysis]) -> CampaignGroup:
     numbers_of = [numbers(analysis) for analysis in analyses]
     first = independent([analysis.campaign for analysis in analyses])
     quantities = {}
@@ -185,7 +202,7 @@ def _group(python: str, analyses: Sequence[Analysis]) -> CampaignGroup:
         )
         for analysis, place in zip(analyses, first, strict=True)
     ]
-    return CampaignGroup(python=python, campaigns=members, numbers=quantities)
+    return CampaignGroup(python=python, processor=on, campaigns=members, numbers=quantities)
 
 
 # --- what is published -------------------------------------------------------------------
@@ -200,9 +217,17 @@ def published() -> Groups:
 
 
 def group_of(environment: Environment) -> CampaignGroup | None:
-    """The published campaigns of an interpreter's release."""
-    python = release(environment)
-    return next((group for group in published().groups if group.python == python), None)
+    """The published campaigns of an interpreter's release on a make of processor."""
+    of = release(environment), processor(environment)
+    every = published().groups
+    return next((group for group in every if (group.python, group.processor) == of), None)
+
+
+def elsewhere(environment: Environment) -> list[CampaignGroup]:
+    """Those of the same release on other processors."""
+    on, python = processor(environment), release(environment)
+    every = published().groups
+    return [group for group in every if group.python == python and group.processor != on]
 
 
 def quantities(headline: Headline, question: str, group: CampaignGroup | None) -> list[Quantity]:
@@ -235,13 +260,18 @@ def source(quoted: Sequence[Quantity]) -> str:
 def suffix(headline: Headline, question: str, environment: Environment) -> str:
     """Where the numbers of a headline lie: ``published: 1.1 to 4.9``, ``2 campaigns: …``.
 
-    Names the interpreter where only another one's are published. Empty where nothing is.
+    Where none are published of this interpreter on this processor, those of its release on each
+    other one, or else those of the newest release, are named. Empty where nothing is.
     """
-    for group in filter(None, (group_of(environment), *published().groups)):
+    if quoted := quantities(headline, question, group_of(environment)):
+        return f"{source(quoted)}: {listing([*map(ends, quoted)])}"
+    same = elsewhere(environment)
+    sources = []
+    for group in same or published().groups[:1]:
         if quoted := quantities(headline, question, group):
-            other = "" if group.python == release(environment) else f" on {group.python}"
-            return f"{source(quoted)}{other}: {listing([*map(ends, quoted)])}"
-    return ""
+            on = group.processor if same else f"{group.python}, {group.processor}"
+            sources.append(f"{source(quoted)} on {on}: {listing([*map(ends, quoted)])}")
+    return "; ".join(sources)
 
 
 def beside(headline: Headline, question: str, environment: Environment) -> Headline:

@@ -17,6 +17,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Final, Literal
 
 import numpy as np
@@ -103,36 +104,34 @@ def compare(first: Analysis, second: Analysis, *, force: bool = False) -> Machin
             for records in (a, b)
         ]
         agreed = agreements(first, second, metric)
-        for point in stats.points_of(a, *metric.workloads):
-            # The same id may stand for another amount of work in another profile.
-            if asked_a.get(point) != asked_b.get(point):
+        # The same id may stand for another amount of work in another profile.
+        points = stats.points_of(a, *metric.workloads)
+        alike = [point for point in points if asked_a.get(point) == asked_b.get(point)]
+        for point, label in product(alike, stats.labels_of(a)):
+            in_a, in_b = ([*blocks.get((point, label), {}).values()] for blocks in blocks_of)
+            if not in_a or not in_b:
                 continue
-            for label in stats.labels_of(a):
-                in_a, in_b = (list(blocks.get((point, label), {}).values()) for blocks in blocks_of)
-                if not in_a or not in_b:
-                    continue
-                floor = max(floor.at(point, label) or 0.0 for floor in floors)
-                ratio, low, high, verdict = (
-                    judge(metric, in_a, in_b, floor) if force or not machines else ELSEWHERE
+            floor = max(floor.at(point, label) or 0.0 for floor in floors)
+            judged = judge(metric, in_a, in_b, floor) if force or not machines else ELSEWHERE
+            ratio, low, high, verdict = judged
+            rows.append(
+                ComparedRow(
+                    point=point,
+                    label=label,
+                    metric=metric.name,
+                    unit=metric.unit,
+                    a=float(np.median(in_a)),
+                    b=float(np.median(in_b)),
+                    ratio=ratio,
+                    low=low,
+                    high=high,
+                    verdict=verdict,
+                    blocks_a=len(in_a),
+                    blocks_b=len(in_b),
+                    floor=floor,
+                    agreement=agreed.get((point, label)),
                 )
-                rows.append(
-                    ComparedRow(
-                        point=point,
-                        label=label,
-                        metric=metric.name,
-                        unit=metric.unit,
-                        a=float(np.median(in_a)),
-                        b=float(np.median(in_b)),
-                        ratio=ratio,
-                        low=low,
-                        high=high,
-                        verdict=verdict,
-                        blocks_a=len(in_a),
-                        blocks_b=len(in_b),
-                        floor=floor,
-                        agreement=agreed.get((point, label)),
-                    )
-                )
+            )
     if not rows:
         raise CompareError(
             "these two campaigns have no backend at the same workload point in common "
@@ -206,9 +205,6 @@ def agreement(a: Ratio, b: Ratio) -> Agreement:
     return "neither"
 
 
-# --- the campaigns -----------------------------------------------------------------------
-
-
 def environment_differences(a: Environment, b: Environment) -> list[tuple[str, str, str]]:
     """What differs, the most important first."""
     names = (*MACHINE, "memory_total_bytes", "os", "kernel")
@@ -257,9 +253,6 @@ def asked(records: Records) -> dict[str, dict[str, object]]:
         entry.point: {name: value for name, value in entry.params.items() if value is not None}
         for entry in records.campaign.plan
     }
-
-
-# --- on the terminal ---------------------------------------------------------------------
 
 
 def show(comparison: MachineComparison, console: Console) -> None:

@@ -116,15 +116,11 @@ def grid(table: Table, width: int) -> list[str]:
     places, _ = fit(table.columns, table.rows, width)
     texts = [[row[place] for place in places] for row in (table.header, *rows)]
     widths = [max(map(cell_len, column)) for column in zip(*texts, strict=True)]
-    lines = [
-        "  ".join(
-            text + " " * (room - cell_len(text))
-            if place == 0
-            else " " * (room - cell_len(text)) + text
-            for place, (text, room) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in texts
-    ]
+    lines = []
+    for row in texts:
+        spaces = [" " * (room - cell_len(x)) for x, room in zip(row, widths, strict=True)]
+        rest = (space + text for text, space in zip(row[1:], spaces[1:], strict=True))
+        lines.append("  ".join([row[0] + spaces[0], *rest]))
     return [*lines, *([f"… and {plural(more, 'backend')} more"] if more > 0 else []), *table.notes]
 
 

@@ -46,7 +46,7 @@ def check(folder: Path, *, drawn: bool = True) -> Checked:
     records = store.load(folder)
     failed, void = (
         [
-            f"{trial.status}: {trial.label} on {trial.point}: {trial.reason}"
+            f"{status}: {trial.label} on {trial.point}: {trial.reason}"
             for trial in records.every_trial
             if trial.status == status
         ]
@@ -58,7 +58,11 @@ def check(folder: Path, *, drawn: bool = True) -> Checked:
     if fault := unpublishable(campaign):
         (notes if drawn else faults).append(fault)
     if drawn:
-        faults += void + chart_faults(folder / CHARTS) + page_faults(folder)
+        made = (folder / name for name in (PAGE, SUMMARY, CITATION))
+        missing = [
+            f"no {file.name}" for file in made if not (file.is_file() and file.stat().st_size)
+        ]
+        faults += void + chart_faults(folder / CHARTS) + missing
     else:
         failed += void
     if len(failed) > FAILED_SHARE * len(records.trials):
@@ -111,9 +115,3 @@ def chart_faults(folder: Path) -> list[str]:
             if opened.read(len(STARTS[kind])) != STARTS[kind]:
                 faults.append(f"charts/{file.name} is not {kind}")
     return faults
-
-
-def page_faults(folder: Path) -> list[str]:
-    """Which of page, summary and citation are missing."""
-    made = (folder / name for name in (PAGE, SUMMARY, CITATION))
-    return [f"no {file.name}" for file in made if not (file.is_file() and file.stat().st_size)]

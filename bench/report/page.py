@@ -189,9 +189,6 @@ def downloads(analysis: Analysis, folder: Path, sections: Sequence[Section]) -> 
     ]
 
 
-# --- all files of a report ---
-
-
 def build(analysis: Analysis, folder: Path, file: Path, sections_of: SectionsOf) -> list[Chart]:
     """Draw the charts and write summary, page and citation to ``folder``; returns the charts.
 
@@ -225,7 +222,7 @@ def write(
     verbose: bool = False,
 ) -> None:
     """As :func:`build`, and print one screen, or with ``verbose`` the tables before it."""
-    analysis = analysis_of(records, turnlog.load(file.parent))
+    analysis = analysis_of(records)
     build(analysis, folder, file, sections_of)
     if not console.is_terminal:
         console.width = max(files.PLAIN_WIDTH, console.width)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Final
 
 from rich.console import Console
@@ -10,13 +12,14 @@ from rich.text import Text
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.summary import SummaryRow
+from bench.analysis.stats import Ratio
 from bench.analysis.wording import switches
 from bench.questions import answers
 from bench.report.tables import section
 from bench.report.tables import show as show_table
+from bench.schema import TrialRecord
 from bench.show import cells
-from bench.show.table import Cell, CellMakers, Column, Table, name, tabled, words
+from bench.show.table import Cell, Column, Row, Table, name, words
 from bench.store import Records
 from bench.text import GIB, markdown_text
 
@@ -95,43 +98,65 @@ def _listed(values: Mapping[str, object]) -> str:
     return ", ".join(f"{name} {value}" for name, value in sorted(values.items()))
 
 
-# --- the closed loop: pages per second and what they cost ---
-
-
-def _verdict(row: SummaryRow) -> str | Cell:
-    if row.twin:
-        return Cell("A/A twin", "muted")
-    if not row.trials:
-        return Cell("no valid trial", "bad")
-    return cells.verdict(row.ratio, row.limiter)
-
-
-COLUMNS: Final[CellMakers[SummaryRow]] = (
-    (name("backend"), lambda row: row.label),
-    (name("point"), lambda row: row.point),
-    (Column("pages/s, median [min–max]"), lambda row: cells.spread(row.pages_per_s)),
-    (Column(f"ratio [{stats.AT_LEVEL}]"), lambda row: cells.ratio(row.ratio, base=row.base)),
-    (words("verdict"), _verdict),
-    (words("why", drop=9), lambda row: "" if row.twin else cells.why(row.ratio)),
-    (Column("CPU user ms / 1000 pages", drop=3), lambda row: cells.figure(row.cpu_user_ms)),
-    (Column("CPU system ms / 1000 pages", drop=3), lambda row: cells.figure(row.cpu_system_ms)),
-    (Column("of ceiling", drop=5), lambda row: cells.share(row.ceiling_share)),
-    (name("limiter", drop=2), lambda row: cells.limiter(row.limiter)),
-    (Column("trials", drop=8), lambda row: row.counted),
+CLOSED_LOOP: Final = (
+    name("backend"),
+    name("point"),
+    Column("pages/s, median [min–max]"),
+    Column(f"ratio [{stats.AT_LEVEL}]"),
+    words("verdict"),
+    words("why", drop=9),
+    Column("CPU user ms / 1000 pages", drop=3),
+    Column("CPU system ms / 1000 pages", drop=3),
+    Column("of ceiling", drop=5),
+    name("limiter", drop=2),
+    Column("trials", drop=8),
 )
 
 
 def closed_loop(analysis: Analysis) -> Table:
-    """Every backend at every point, grouped by point."""
-    tools = sorted({c.tool for c in analysis.records.ceilings if c.requests_per_s is not None})
+    """Every backend at every point, grouped by point, in the campaign's order, twin included."""
+    records = analysis.records
+    ratios = {(c.point, c.label): c.ratio for c in analysis.compare(stats.PAGES_PER_S)}
+    groups: dict[tuple[str, str], list[TrialRecord]] = defaultdict(list)
+    for trial in records.trials:
+        if trial.workload in stats.CLOSED:
+            groups[trial.point, trial.label].append(trial)
+    places = product(stats.points_of(records, status=None), stats.labels_of(records, twins=True))
+    tools = sorted({c.tool for c in records.ceilings if c.requests_per_s is not None})
     ceiling = f" Ceiling: what {', '.join(tools)} reaches on the same server." if tools else ""
-    return tabled(
+    return Table(
         "Closed loop: every backend at every point",
-        COLUMNS,
-        analysis.rows,
+        CLOSED_LOOP,
+        [_row(records, groups[x], ratios.get(x)) for x in places if x in groups],
         about=f"Ratios are to {analysis.base}, paired within blocks, with {stats.AT_LEVEL} "
         "intervals by Student. CPU is the crawler’s, per 1000 pages. ○: limited "
         f"by the server, so not the backend’s own speed.{ceiling}",
         notes=[analysis.places.words] if analysis.places else [],
         grouped=True,
     )
+
+
+def _row(records: Records, every: Sequence[TrialRecord], ratio: Ratio | None) -> Row:
+    """One label at one point of a closed loop, over the blocks; unusable trials are counted."""
+    point, label = every[0].point, every[0].label
+    trials = [trial for trial in every if trial.status == "ok"]
+    cpu = [parts for trial in trials if (parts := stats.cpu_ms_per_1000(trial))]
+    limiter, unusable = stats.limiter_of(trials), len(every) - len(trials)
+    verdict, why = cells.verdict(ratio, limiter), cells.why(ratio)
+    if not trials:
+        verdict = Cell("no valid trial", "bad")
+    if "#" in label:
+        verdict, why = Cell("A/A twin", "muted"), ""
+    return [
+        label,
+        point,
+        cells.spread(stats.spread(trial.pages_per_s for trial in trials)),
+        cells.ratio(ratio, base=label == records.campaign.base),
+        verdict,
+        why,
+        cells.figure(stats.middle(user for user, _ in cpu)),
+        cells.figure(stats.middle(system for _, system in cpu)),
+        cells.share(stats.share_of_ceiling(records, trials)),
+        cells.limiter(limiter),
+        f"{len(trials)}" + (f" (+{unusable} unusable)" if unusable else ""),
+    ]

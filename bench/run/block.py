@@ -34,7 +34,6 @@ from bench.run.turns import MOST_TASKS, Taker, TakerGroup, TurnTaken, level, tak
 from bench.schema import TrialRecord, Turns, TurnsRecord
 from bench.sides.process import threads
 from bench.sides.servers import Server
-from bench.turnlog import FEWEST_ROUNDS
 
 TURNS_DEADLINE_S: Final = 120.0
 """The longest that the turns of one block may take, whatever is still alive."""
@@ -123,7 +122,7 @@ def warm(trial: Trial) -> None:
     """Wait until a worker has warmed up, warm its server, and stop both until their turn."""
     if not trial.going:
         return
-    in_turns, began = trial.point.interleaved, time.monotonic()
+    in_turns = trial.point.interleaved
     with trial.losing(trial.start_s):
         trial.worker.ready(trial.start_s)
         if in_turns:
@@ -132,7 +131,6 @@ def warm(trial: Trial) -> None:
         if in_turns:
             trial.begin()
             trial.taker.server.stop()
-    trial.ready_s = time.monotonic() - began
 
 
 def alone(trial: Trial) -> None:
@@ -244,16 +242,6 @@ def turn_of(turns: list[TurnTaken], at: FloatArray) -> npt.NDArray[np.int64]:
     return inside.astype(np.int64)
 
 
-def too_few(point: str, block: int, rounds: int) -> str | None:
-    if rounds >= FEWEST_ROUNDS:
-        return None
-    return (
-        f"{point}: only {rounds} rounds of turns counted in block {block + 1}; "
-        f"with fewer than {FEWEST_ROUNDS} the noise hardly averages out. The crawls are too short "
-        "for this machine. More blocks make up for it: --blocks 10"
-    )
-
-
 def log(
     taken: list[TurnTaken],
     labels: list[str],
@@ -262,7 +250,6 @@ def log(
     until: float | None = None,
 ) -> TurnsRecord:
     start_s = taken[0].began if taken else 0.0
-    rounds = len({turn.round for turn in taken if turn.counted})
 
     def us(times: Iterable[float]) -> list[int]:
         return [round(1e6 * time_s) for time_s in times]
@@ -288,6 +275,5 @@ def log(
         aside_us=us(turn.aside_s for turn in taken),
         reached=[round(turn.reached, 5) for turn in taken],
         until=until,
-        warning=too_few(point.id, block, rounds),
         reasons=reasons,
     )

@@ -135,8 +135,6 @@ class Campaign:
                     outcomes |= {record.trial: record for record in records}
                     if point.interleaved:
                         turnlog.append(self.store.path.parent, log)
-                        if log.warning:
-                            self._note(f"warning: {log.warning}")
                 self._keep(*(outcomes[number] for number in numbered))
 
     def _fit(self, server: Server | None, stack: ExitStack, bench: Bench, point: Point) -> Server:

@@ -1,14 +1,18 @@
-"""Before a campaign: what this machine forbids, and how fast it is."""
+"""Before a campaign: what this machine forbids, who else measures, and how fast it is."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+import secrets
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 from rich.console import Console
 
-from bench.machine import doctor, host
+from bench.machine import doctor, host, procfs
 from bench.machine.doctor import Needs
 from bench.plan.backends import of_role
 from bench.plan.labels import Label
@@ -102,3 +106,43 @@ def slowness() -> float:
     8.7 and 11.4 ms, as other programs had it, its fastest twentieth between 8.2 and 8.7 ms.
     """
     return min(host.spin() for _ in range(PROBES)) / USUAL_PROBE_S
+
+
+# --- other campaigns ---------------------------------------------------------------------
+
+
+NAME = "c10k-crawlers.campaign."
+
+
+@contextmanager
+def announced(console: Console) -> Iterator[None]:
+    """Warn about other campaigns at the start, and at the end: they share the processors.
+
+    Every campaign has a socket with a name in the kernel's memory (unix(7), "abstract"), which
+    goes with its process, however that ends. One that starts sends a word to each of the others.
+    """
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as own:
+        own.setblocking(False)
+        others = re.findall(rf" @({re.escape(NAME)}\w+)$", procfs.read("proc/net/unix") or "", re.M)
+        for other in others:
+            with suppress(OSError):  # it has just ended
+                own.sendto(b"hello", f"\0{other}")
+        with suppress(OSError):  # not Linux
+            own.bind(f"\0{NAME}{secrets.token_hex(8)}")
+        if others:
+            console.print(
+                "warning: another campaign is running on this machine; both will measure each "
+                "other's load. Stop one of them",
+                style="yellow",
+            )
+        try:
+            yield
+        finally:
+            with suppress(BlockingIOError):
+                others += [own.recv(100).decode()]
+            if others:
+                console.print(
+                    "warning: another campaign ran on this machine at the same time, so both "
+                    "measured each other's load. Run them one after the other",
+                    style="yellow",
+                )

@@ -114,7 +114,6 @@ def finish(trial: Trial, moved: dict[str, int | None], noise: HostNoise) -> Tria
     return TrialRecord(
         **identity(point, trial.turn, trial.backend, trial.number),
         **fields,
-        ready_s=trial.ready_s,
         status=trial.status,
         reason=trial.reason,
         started=trial.started,

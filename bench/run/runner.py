@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shlex
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -134,12 +136,15 @@ def measure(
     )
     expected_s = plan_s(todo.entries, preflight.slowness())
     console.print(
-        f"campaign {record.campaign}: profile {record.profile}, {record.blocks} blocks, "
-        f"{len(todo.turns)} trials of {', '.join(record.backends)}, seed {record.seed}; "
+        f"campaign {record.campaign}: profile {record.profile}, {plural(record.blocks, 'block')}, "
+        f"{plural(len(todo.turns), 'trial')} of {', '.join(record.backends)}, seed {record.seed}; "
         f"about {minutes(expected_s)} min\nrecords: {shown(log.path)}",
         soft_wrap=True,
     )
-    end = campaign.run()
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as a shell starts a job with &
+        console.print(f"Ctrl-C is ignored, as in the background; to stop: kill {os.getpid()}")
+    with preflight.announced(console):
+        end = campaign.run()
     return Finished(folder, store.load(folder), end)
 
 

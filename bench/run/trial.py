@@ -81,7 +81,6 @@ class Trial(Sides):
     turns: Turns | None = None
     waited_s = 0.0  # for a processor, in counted turns; 0 where nobody knows
     within_turns: Sequence[float] | FloatArray = ()
-    ready_s: float | None = None
 
     def __init__(self, bench: Bench, point: Point, turn: Turn, number: int) -> None:
         self.bench, self.point, self.turn, self.number = bench, point, turn, number

@@ -15,8 +15,6 @@ from bench.schema import Environment, TrialRecord
 from bench.text import capital, count, listing, plural
 from crawlers.catalogue import MODELS, OURS
 
-# --- names -----------------------------------------------------------------------------
-
 WHOLE: Final = frozenset(
     {*(name for name, backend in OURS.items() if backend.family == "stack"), "httpx_tuned"}
 )
@@ -38,14 +36,8 @@ def is_stack(label: str) -> bool:
 def named(label: str) -> str:
     """A label as charts write it: ``aiohttp (stack)``, ``callbacks over TLS``."""
     parsed = Label.parse(label)
-    if parsed.condition == "tls":
-        return f"{parsed.backend} over TLS"
-    if parsed.condition == "asleep":
-        return f"{parsed.backend}, server asleep"
-    return f"{label} (stack)" if is_stack(label) else label
-
-
-# --- headlines -------------------------------------------------------------------------
+    under = {"tls": " over TLS", "asleep": ", server asleep"}.get(parsed.condition)
+    return parsed.backend + under if under else f"{label}{' (stack)' * is_stack(label)}"
 
 
 def sentence(text: str) -> str:
@@ -79,9 +71,7 @@ def differences(comparisons: Iterable[Comparison], less: str) -> str | None:
         else:
             others.append(name)
     parts = [", ".join(shown)] if shown else []
-    parts += [
-        f"within ±{100 * margin:.0f} %: {listing(names)}" for margin, names in sorted(same.items())
-    ]
+    parts += [f"within ±{100 * m:.0f} %: {listing(names)}" for m, names in sorted(same.items())]
     if others:
         parts.append(f"undecided for {listing(others)}")
     return "; ".join(parts) or None
@@ -130,9 +120,6 @@ def silence(
     return f"No difference is claimed: {listing(sorted({c.ratio.reason for c in models}))}."
 
 
-# --- captions and notes ----------------------------------------------------------------
-
-
 def between(low: int, high: int, word: str) -> str:
     """``2 blocks`` where both are 2, else ``2 to 10 blocks``."""
     return plural(high, word) if low == high else f"{count(low)} to {plural(high, word)}"
@@ -177,25 +164,16 @@ def point_words(trial: TrialRecord) -> str:
     return trial.point
 
 
-# --- footers ---------------------------------------------------------------------------
-
-
 def machine_words(environment: Environment, created: str) -> str:
     """Where and when the numbers were taken."""
+    model, quota = environment.cpu_model or environment.machine, environment.cpu_quota
     processors = plural(environment.cpu_count, "core")
-    if environment.cpu_quota is not None:
-        processors += f" (quota {environment.cpu_quota:g})"
+    processors += f" (quota {quota:g})" if quota is not None else ""
     processors += f" of {environment.virtual}" if environment.virtual else ""
     linux = "Linux " if environment.kernel[:1].isdigit() else ""
-    return " · ".join(
-        (
-            textwrap.shorten(environment.cpu_model or environment.machine, 48, placeholder=" …"),
-            processors,
-            f"{environment.os}, {linux}{environment.kernel}",
-            environment.python,
-            created[:10],
-        )
-    )
+    system = f"{environment.os}, {linux}{environment.kernel}"
+    parts = [textwrap.shorten(model, 48, placeholder=" …"), processors, system, environment.python]
+    return " · ".join([*parts, created[:10]])
 
 
 def commit_words(environment: Environment) -> str:

@@ -109,14 +109,11 @@ class ProcessError(Exception):
     """A child ended, or did not say what it should; the message says which one and why."""
 
 
-def dies_with_parent() -> Callable[[], None] | None:
+def dies_with_parent() -> Callable[[], None]:
     """A function for a child to run before ``exec``, so that the kernel kills it with its parent.
 
-    None where the kernel cannot do that (anywhere but Linux). The function also
-    disables core dumps: a hung worker gets SIGABRT so that it prints where it hung.
+    It also disables core dumps: a hung worker gets SIGABRT so that it prints where it hung.
     """
-    if not sys.platform.startswith("linux"):
-        return None
     libc = ctypes.CDLL(None, use_errno=True)
     parent = os.getpid()
 

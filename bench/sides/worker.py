@@ -161,11 +161,7 @@ def without_start(
     """
     user_s -= float(mechanism.get("start_user_us", 0)) / 1e6
     system_s -= float(mechanism.get("start_system_us", 0)) / 1e6
-    if system_s < 0:
-        return user_s + system_s, 0.0
-    if user_s < 0:
-        return 0.0, user_s + system_s
-    return user_s, system_s
+    return max(0.0, user_s + min(0.0, system_s)), max(0.0, system_s + min(0.0, user_s))
 
 
 def make_recorder(command: Command) -> TimesRecorder:

@@ -40,8 +40,8 @@ from bench.questions import analysis_in
 from bench.report import charts, cite, findings, markup
 from bench.report.charts import Sheet, wordless
 from bench.schema import Environment
-from bench.show.alt import alt
 from bench.show.figures import Figure
+from bench.show.pictures import alt
 from bench.study.record import Run
 from bench.text import capital, listing, markdown_text, plural, size_words
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import psutil
+
+from bench.sides.process import Child
 
 
 def state(pid: int) -> str:
@@ -23,37 +22,21 @@ def wait_for(true: Callable[[], bool], what: str) -> None:
         time.sleep(0.02)
 
 
-class Child:
+class Answering(Child):
     """A Python process that runs ``code``, prints "ready", and answers each line it is sent."""
 
     def __init__(self, code: str, *arguments: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-u", "-c", code, *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        self.pid = self.process.pid
+        super().__init__("a child", ["-u", "-c", code, *arguments])
 
     def read(self) -> str:
-        assert self.process.stdout is not None
-        return self.process.stdout.readline().strip()
+        return self.receive(time.monotonic() + 300).strip()
 
-    def send(self, line: str) -> str:
-        assert self.process.stdin is not None
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
+    def ask(self, line: str) -> str:
+        self.send(line)
         return self.read()
 
-
-@contextlib.contextmanager
-def child(code: str, *arguments: str) -> Iterator[Child]:
-    started = Child(code, *arguments)
-    try:
-        yield started
-    finally:
-        started.process.kill()
-        started.process.communicate()
+    def __exit__(self, *_: object) -> None:
+        self.close(0.0)
 
 
 SERVER = """

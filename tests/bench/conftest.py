@@ -11,6 +11,6 @@ from bench.machine import procfs
 
 @pytest.fixture
 def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine without /proc and /sys (macOS): put files here to give it some."""
+    """A machine with nothing in /proc and /sys: put files here to give it some."""
     monkeypatch.setattr(procfs, "ROOT", tmp_path)
     return tmp_path

@@ -59,17 +59,11 @@ SIZES: dict[str, tuple[str, ...]] = {
 """Workload -> what follows it in the names of its points."""
 
 
-UNMEASURED = (
-    "reason",
-    "elapsed_s",
-    "pages",
-    "bytes",
-    "pages_per_s",
-    "cpu",
-    "service_time",
-    "ledger",
-)
+EMPTY = ("reason", "elapsed_s", "pages", "bytes", "pages_per_s", "cpu", "service_time", "ledger")
 """Fields of a trial that each kind of trial fills, or leaves empty."""
+
+Place = tuple[int, int, str]
+"""Block, position in it and label of a trial."""
 
 
 @dataclass(frozen=True)
@@ -161,34 +155,27 @@ class Maker:
         self.samples = samples
         self.number = 0
 
-    def model(self, backend: str) -> Model:
+    def model(self, label: str) -> Model:
         if not self.effects:
             return KNOWN["callbacks"]
-        backend = Label.parse(backend).name
-        if backend in KNOWN:
-            return KNOWN[backend]
-        wobble = np.random.default_rng(sum(backend.encode()))
+        name = Label.parse(label).name
+        if name in KNOWN:
+            return KNOWN[name]
+        wobble = np.random.default_rng(sum(name.encode()))
+        ends = ((0.4, 1.3), (0.5, 1.1), (0.2, 0.5), (3, 20), (20, 40))
+        full, one, system, user, fixed = (float(wobble.uniform(*each)) for each in ends)
         base = KNOWN["async_await"]
-        return Model(
-            "async",
-            9,
-            base.pages_per_s * float(wobble.uniform(0.4, 1.3)),
-            base.at_one * float(wobble.uniform(0.5, 1.1)),
-            float(wobble.uniform(0.2, 0.5)),
-            float(wobble.uniform(3, 20)),
-            0.0,
-            0.1,
-            1.6,
-            float(wobble.uniform(20, 40)),
-        )
+        full, one = base.pages_per_s * full, base.at_one * one
+        return Model("async", 9, full, one, system, user, 0.0, 0.1, 1.6, fixed)
 
     def jitter(self, scale: float = 1.0) -> float:
         return float(math.exp(self.rng.normal(0, self.noise * scale)))
 
-    def trial(self, block: int, position: int, label: str, point: str, **more: Any) -> TrialRecord:
+    def trial(self, place: Place, point: str, **more: Any) -> TrialRecord:
         self.number += 1
+        block, position, label = place
         backend = label.partition("#")[0]
-        model = self.model(backend)
+        model = self.model(label)
         probe = 0.0500 * self.jitter(0.5)
         values: dict[str, Any] = {
             "trial": self.number,
@@ -221,13 +208,13 @@ class Maker:
             "pinning": {"client": [0], "server": [1]},
             "seeds": {"site": 1},
         }
-        return TrialRecord(**(dict.fromkeys(UNMEASURED) | values | more))
+        return TrialRecord(**(dict.fromkeys(EMPTY) | values | more))
 
-    def closed(self, block: int, position: int, label: str, point: str) -> TrialRecord:
+    def closed(self, place: Place, point: str) -> TrialRecord:
         workload, _, size = point.rpartition("-")
         count, _, delay = size.removesuffix("ms").partition("x")
         slots = int(count)
-        model = self.model(label.partition("#")[0])
+        model = self.model(place[2])
         full = model.pages_per_s
         speed = model.at_one + (full - model.at_one) * (1 - math.exp(-(slots - 1) / 12))
         if slots >= 1000:
@@ -250,9 +237,7 @@ class Maker:
         elif speed > 0.42 * CEILING:
             limiter = "server"
         return self.trial(
-            block,
-            position,
-            label,
+            place,
             point,
             params={
                 "slots": slots,
@@ -274,8 +259,8 @@ class Maker:
             limiter=limiter,
         )
 
-    def held(self, block: int, position: int, label: str, count: int) -> TrialRecord:
-        model = self.model(label.partition("#")[0])
+    def held(self, place: Place, count: int) -> TrialRecord:
+        model = self.model(place[2])
         fixed = int(model.fixed_mib * 1024 * KIB * self.jitter(0.2))
 
         def grow(kib: float) -> int:
@@ -297,9 +282,7 @@ class Maker:
             descriptors=9,
         )
         return self.trial(
-            block,
-            position,
-            label,
+            place,
             f"c10k-{count}",
             params={"connections": count, "slots": count, "site": "list:10000:512"},
             elapsed_s=1.0 + count / 5000,
@@ -329,8 +312,8 @@ class Maker:
             limiter="schedule",
         )
 
-    def open_loop(self, block: int, position: int, label: str, rate: int) -> TrialRecord:
-        model = self.model(label.partition("#")[0])
+    def open_loop(self, place: Place, rate: int) -> TrialRecord:
+        model = self.model(place[2])
         top = 0.45 * model.pages_per_s * self.jitter()
         achieved = min(float(rate), top) * self.jitter(0.1)
         load = min(rate / top, 0.99)
@@ -341,9 +324,7 @@ class Maker:
         if rate > top:
             wait = wait + np.linspace(0, (rate / top - 1) * 2.0, count)
         return self.trial(
-            block,
-            position,
-            label,
+            place,
             f"openloop-{rate}",
             params={"slots": 100, "rate": rate, "distribution": "poisson", "site": "list:10:512"},
             elapsed_s=2.0,
@@ -358,17 +339,15 @@ class Maker:
             limiter="client" if rate > top else "schedule",
         )
 
-    def fair(self, block: int, position: int, label: str, slots: int) -> TrialRecord:
+    def fair(self, place: Place, slots: int) -> TrialRecord:
         """Every slot takes about 50 ms per exchange; one in fifty threads takes much longer."""
         each = 25
         usual = np.full(slots, 0.05)
-        if label == "threads" and self.effects:
+        if place[2] == "threads" and self.effects:
             usual[: slots // 50] *= 3
         times = self.rng.gamma(8, usual[:, None] / 8, (slots, each)).cumsum(axis=1)
         return self.trial(
-            block,
-            position,
-            label,
+            place,
             f"fairness-{slots}",
             params={"slots": slots, "site": "list:40000:2048", "recorder": "slots"},
             elapsed_s=float(times.max()),
@@ -377,12 +356,12 @@ class Maker:
             fairness=fairness(np.repeat(np.arange(slots), each), times.ravel(), slots),
         )
 
-    def cost(self, block: int, position: int, label: str, kind: str) -> TrialRecord:
-        speed = self.model(label).pages_per_s * (0.993 if kind == "times" else 1.0) * self.jitter()
+    def cost(self, place: Place, kind: str) -> TrialRecord:
+        speed = (
+            self.model(place[2]).pages_per_s * (0.993 if kind == "times" else 1.0) * self.jitter()
+        )
         return self.trial(
-            block,
-            position,
-            label,
+            place,
             f"cost-{kind}",
             params={"recorder": kind, "slots": 64, "site": "tree:2000:10:2048"},
             elapsed_s=2000 / speed,
@@ -460,13 +439,12 @@ def campaign(
                     continue
                 place = (block, position, label)
                 if workload == "cost":
-                    trial = make.cost(*place, size)
+                    trial = make.cost(place, size)
                 elif workload in sized:
-                    trial = sized[workload](*place, int(size))
+                    trial = sized[workload](place, int(size))
                 else:
-                    trial = make.closed(*place, point)
-                    if trial.pages_per_s:
-                        trial = trial.model_copy(update={"pages_per_s": trial.pages_per_s * shared})
+                    trial = make.closed(place, point)
+                    trial = altered(trial, pages_per_s=(trial.pages_per_s or 0.0) * shared)
                 records.append(trial)
                 trials.append(trial)
     for trial in trials[1 : 1 + 7 * voids : 7]:

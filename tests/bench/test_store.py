@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import os
@@ -138,6 +139,25 @@ def test_a_full_disk_says_what_is_safe_and_what_to_do() -> None:
         pytest.raises(StoreError, match=r"No space left.*are safe; free some space.*--resume"),
     ):
         opened.append(RECORDS[0])
+
+
+def test_a_campaign_that_a_full_disk_kept_from_beginning_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It left an empty file, told to continue with --resume, and that refused an empty file."""
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full)
+    folder = tmp_path / "campaign"
+    words = "No space left on device; nothing ran; free some space and run it again$"
+    with (
+        Log(folder / store.FILE_NAME, create=True) as opened,
+        pytest.raises(StoreError, match=words),
+    ):
+        opened.append(RECORDS[0])
+    assert not folder.exists()
 
 
 def test_records_of_older_campaigns_without_a_plan_still_load(tmp_path: Path) -> None:

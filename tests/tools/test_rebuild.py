@@ -15,9 +15,9 @@ import pytest
 from bench.claims.verdict import Evidence
 from bench.launch import RESULTS, ROOT
 from bench.report import campaigns
-from bench.text import block
 from tests.bench import committed
 from tools import rebuild
+from tools.markdown import block
 
 MOST_BYTES = 16_000_000
 """Half of it campaigns of the headlines, at 0.6 MB each: every further one narrows intervals."""

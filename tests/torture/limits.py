@@ -150,7 +150,7 @@ CASES = (
         "60 MB for results, used up by another program after the first trial",
         (*MOUNTS, FILL, "sh"),
         None,
-        Expected(2, "the records before this one are safe; free some space and go on with"),
+        Expected(2, "the records before this one are safe; free some space and continue with"),
     ),
     Case(
         "read-only results",

@@ -18,7 +18,18 @@ Everything here is a pure function of the records. Four rules apply throughout:
 from __future__ import annotations
 
 from bench.analysis.stats.campaigns import Number
-from bench.analysis.stats.comparisons import Blocks, Pair, PairedValues, compare_pairs, star
+from bench.analysis.stats.comparisons import (
+    Blocks,
+    NoiseFloor,
+    Pair,
+    PairedValues,
+    aa_check,
+    aa_noise_floor,
+    compare_pairs,
+    host_spread,
+    instrument_cost,
+    star,
+)
 from bench.analysis.stats.memory import (
     MEMORY_PARTS,
     MIN_CONNECTION_COUNTS,
@@ -43,13 +54,6 @@ from bench.analysis.stats.metrics import (
     Metric,
     cpu_ms_per_1000,
     per_exchange,
-)
-from bench.analysis.stats.noise import (
-    NoiseFloor,
-    aa_check,
-    aa_noise_floor,
-    host_spread,
-    instrument_cost,
 )
 from bench.analysis.stats.ratios import (
     ABOVE,

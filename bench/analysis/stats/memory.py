@@ -20,15 +20,6 @@ from bench.text import KIB
 MIN_CONNECTION_COUNTS: Final = 4
 
 
-#: The parts of a connection's memory on the client's side, in the order they are stacked.
-MEMORY_PARTS: Final[tuple[str, ...]] = (
-    "user",
-    "page tables",
-    "kernel stacks",
-    "kernel sockets",
-    "send buffers",
-    "other",
-)
 PART_FIELDS: Final[dict[str, str]] = {
     "user": "user_bytes",
     "page tables": "page_table_bytes",
@@ -38,6 +29,8 @@ PART_FIELDS: Final[dict[str, str]] = {
     "other": "kernel_other_bytes",
     "server sockets": "server_socket_bytes",
 }
+MEMORY_PARTS: Final = tuple(PART_FIELDS)[:-1]
+"""Those of a connection's memory on the client's side, in the order they are stacked."""
 #: Parts that belong to the process alone: what they held before the first connection
 #: is its fixed cost. The other parts belong to the whole machine.
 OWN_PARTS: Final = frozenset({"user", "page tables", "kernel stacks"})
@@ -225,13 +218,11 @@ def _fit_part(name: str, trials: Sequence[TrialRecord]) -> PartFit:
             x.append(trial.memory.connections)
             y.append(value)
             start.append(float(_part(trial.memory.before, name) or 0))
-    if not x:
-        key = PART_FIELDS[name]
-        reasons = (t.memory.reasons[key] for t in trials if t.memory and key in t.memory.reasons)
-        reason = next(reasons, "not measured")
-        return PartFit(name, None, None, None, None, reason)
     if len(set(x)) < MIN_CONNECTION_COUNTS:
         reason = f"{len(set(x))} of at least {MIN_CONNECTION_COUNTS} connection counts"
+        if not x:
+            every = (t.memory.reasons.get(PART_FIELDS[name]) for t in trials if t.memory)
+            reason = next(filter(None, every), "not measured")
         return PartFit(name, None, None, None, None, reason)
     slope, intercept, low, high = theil_sen(x, y)
     own = float(np.median(start)) if name in OWN_PARTS else 0.0

@@ -42,11 +42,6 @@ def cpu_ms_per_1000(trial: TrialRecord) -> tuple[float, float] | None:
     return user * scale, system * scale
 
 
-def _cpu_total(trial: TrialRecord) -> float | None:
-    parts = cpu_ms_per_1000(trial)
-    return sum(parts) if parts else None
-
-
 def per_exchange(trial: TrialRecord) -> float | None:
     """Microseconds of processor time per exchange in the counted turns; None without any."""
     turns = trial.turns
@@ -59,11 +54,7 @@ def per_exchange(trial: TrialRecord) -> float | None:
 CLOSED: Final = ("fetch", "throughput", "whole", "waiting", "real", "ladder", "regime")
 
 
-def _user_per_connection(trial: TrialRecord) -> float | None:
-    each = kib_each("user")(trial)
-    return None if each is None else each * KIB
-
-
+USER_KIB: Final = kib_each("user")
 PAGES_PER_S: Final = Metric(
     "pages_per_s",
     "throughput",
@@ -74,7 +65,13 @@ PAGES_PER_S: Final = Metric(
     lambda trial: trial.pages_per_s,
 )
 CPU_PER_1000: Final = Metric(
-    "cpu_ms_per_1000", "CPU per 1000 pages", "ms", "more CPU", "less CPU", CLOSED, _cpu_total
+    "cpu_ms_per_1000",
+    "CPU per 1000 pages",
+    "ms",
+    "more CPU",
+    "less CPU",
+    CLOSED,
+    lambda trial: sum(parts) if (parts := cpu_ms_per_1000(trial)) else None,
 )
 USER_PER_CONNECTION: Final = Metric(
     "user_per_connection",
@@ -83,7 +80,7 @@ USER_PER_CONNECTION: Final = Metric(
     "more memory",
     "less memory",
     ("c10k",),
-    _user_per_connection,
+    lambda trial: None if (each := USER_KIB(trial)) is None else each * KIB,
 )
 CPU_PER_REQUEST: Final = Metric(
     "cpu_us_per_request",

@@ -224,8 +224,9 @@ def remarks(costs: Costs, advice: Advice) -> Iterator[str]:
     """What of the need is beyond what was measured, for every row."""
     need = advice.need
     if need.delay_s and 1e3 * need.delay_s >= BEYOND * costs.longest_delay_ms:
-        delays = text.duration(1e3 * need.delay_s), text.duration(costs.longest_delay_ms)
-        yield f"The delay is {delays[0]}, measured up to {delays[1]}."
+        longest = costs.longest_delay_ms
+        measured = f"measured up to {text.duration(longest)}" if longest else "measured without one"
+        yield f"The delay is {text.duration(1e3 * need.delay_s)}, {measured}."
     if max((row.processes or 1 for row in advice.able), default=1) > costs.processors:
         yield (
             f"More than {plural(costs.processors, 'processor')} were not measured: more "

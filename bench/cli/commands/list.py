@@ -24,6 +24,7 @@ from bench.cli import DONE
 from bench.launch import ROOT
 from bench.plan import backends, profiles
 from bench.plan.profiles import Profile
+from bench.text import plural
 
 ONLY: Final = re.compile(r"--only ([\w,-]+)")
 QUESTIONS: Final = ROOT / "bench" / "questions"
@@ -52,7 +53,7 @@ def points(profile: Profile) -> Iterator[str]:
     for point in profile.points:
         more = f", delay {point.delay}" if point.delay != "none" else ""
         site = point.site_name or point.site
-        yield f"  {point.id:<24} {point.blocks:>2} × {site}, {point.slots} slots{more}"
+        yield f"  {point.id:<24} {point.blocks:>2} × {site}, {plural(point.slots, 'slot')}{more}"
 
 
 def overview() -> Iterator[str]:

@@ -18,17 +18,17 @@ from bench.questions.question import RANGES
 from bench.report.charts import kinds
 from bench.report.charts.look import Format, Look, Shape, style
 from bench.report.charts.slide import Slide
-from bench.show.alt import alt, labels_of
 from bench.show.figures import Bars, Figure, FigureData
-from bench.show.rules import alone, contradiction, ranged, says_something, ticked
+from bench.show.pictures import alone, alt, contradiction, labels_of, ranged, says_something, ticked
 from bench.show.words import BY_SERVER, footer
 
 ALONE: Final = "Pale, or hollow with a thin edge: a single trial."
-TICKED: Final = "Thin ticks: what each block found."
+TICKED: Final = "Thin ticks: what each {} found."
 WITHOUT_TIMES: Final = frozenset(
     {"memory", "c10k", "tls-memory", "hold", "both-ends", "slow_readers", "processors", "mixed"}
-)
-"""Charts that need no word about processors: their quantity, or they have words of their own."""
+) | {"accept", "serve", "mixed_server"}
+"""Charts that need no word about a crawler's processors: their quantity, words of their own, or
+they are of servers."""
 
 
 def laid_out(figure: Figure, look: Look, footer: Sequence[str] = ()) -> Slide:
@@ -149,7 +149,8 @@ def designed(figure: Figure) -> Figure:
     if not ranged(figure.data):
         notes = tuple(words for note in notes if (words := note.replace(RANGES, "").strip()))
     # In the line of the last note: one more would take the room of words in the picture.
-    last = [*notes[-1:], *[ALONE] * alone(figure.data), *[TICKED] * ticked(figure.data)]
+    ticks = TICKED.format("repeat" if any("repeat" in note for note in notes) else "block")
+    last = [*notes[-1:], *[ALONE] * alone(figure.data), *[ticks] * ticked(figure.data)]
     return replace(
         figure,
         headline=headline and re.sub("async/await", "async_await", headline, flags=re.IGNORECASE),

@@ -345,7 +345,8 @@ def _lines(
                 how = "-" if part[1].x <= points[-1].x else (0, (4, 3))
                 _thin(axes, part, look.colour, 1.4, how)
             xs, ys = [fitted[-1].x], [fitted[-1].y.median]
-        text = f"{named(label)} {plot.y.words(ys[-1])}" if figure.told else named(label)
+        said = plot.marks[label].y.median if label in plot.marks else ys[-1]
+        text = f"{named(label)} {plot.y.words(said)}" if figure.told else named(label)
         ends.append(EndLabel(text, xs[-1], ys[-1], look.colour, look.width > 2))
     for points in plot.dotted.values():
         # Above the lines: many lie exactly on it.

@@ -12,7 +12,6 @@ from bench.analysis.analysis import Analysis
 from bench.questions import answers, page
 from bench.questions.question import Answer, Headline
 from bench.report import findings
-from bench.show.measured import Measured
 from tests.bench import committed
 from tests.bench.synthetic import across, analysed, campaign
 from tools import quotes
@@ -45,7 +44,7 @@ def test_a_sentence_over_campaigns_keeps_the_subject_that_most_of_them_chose(
     def answered(_: Analysis) -> list[tuple[Any, Answer]]:
         pair = next(pairs)
         head = Headline(f"In one trial, {pair} differ", "", quotes=pair.split(" and "))
-        return [(page, Answer(Measured({}, {}), head))]
+        return [(page, Answer(head))]
 
     monkeypatch.setattr(quotes, "answers", answered)
     (said,) = quotes.over([recent] * 3).values()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bench.analysis import stats
-from bench.analysis.stats.noise import floor_from
+from bench.analysis.stats.comparisons import floor_from
 
 BLOCKS, POINTS, LABELS, TWINS, CAMPAIGNS = 5, 12, 6, 2, 4
 """Label 0 is the base; it and the next have a twin."""

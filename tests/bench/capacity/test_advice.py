@@ -135,6 +135,13 @@ def test_what_holds_for_all_is_said_once() -> None:
     assert said.count("More than 2 processors were not measured") == 1
 
 
+def test_a_delay_where_none_was_measured_is_said_so() -> None:
+    """It said "measured up to 0 µs"."""
+    made = replace(costs(ONE), longest_delay_ms=0.0)
+    said = command.remarks(made, advise(made, Need(100, 10, 0.1)))
+    assert "The delay is 100 ms, measured without one." in said
+
+
 def test_tls_of_another_backend_is_said() -> None:
     other = backend("one", added=added("two"))
     assert any("that of two" in note for note in row(Need(tls=True), other).notes)

@@ -15,8 +15,8 @@ from bench.analysis.stats import Spread
 from bench.costs import report
 from bench.costs.report import STUDY, Counted, Crawled
 from bench.machine.instruments import SYSCALLS
-from bench.show.alt import alt
 from bench.show.figures import Figure
+from bench.show.pictures import alt
 from bench.study.record import Run, SampleRecord
 from tests.bench.study import made
 from tests.bench.synthetic import environment

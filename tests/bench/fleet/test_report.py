@@ -12,8 +12,8 @@ from rich.console import Console
 from bench.fleet import report
 from bench.fleet.trial import STUDY, WHOLE, FleetTrial, Moment, held, largest
 from bench.launch import RESULTS, ROOT
-from bench.show.alt import alt
 from bench.show.figures import Figure
+from bench.show.pictures import alt
 from bench.study.record import Run
 from bench.text import KIB
 from tests.bench.fleet.test_trial import HOST

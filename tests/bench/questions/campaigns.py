@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, Final
 
 import numpy as np
 
 from bench import arrivals
-from bench.analysis.loops import SlotSchedule, responses
+from bench.analysis.schedules import SlotSchedule, responses
 from bench.arrivals import WORK_EVERY
 from bench.conditions.ways import ENCRYPTED, HANDSHAKE, NEW, PLAIN, TICKETS
 from bench.histograms import encode_latency
@@ -32,8 +31,7 @@ from bench.questions import (
     timeouts,
     tls_pages,
 )
-from bench.questions.columns import Columns, Read
-from bench.questions.served import BARE, ServedColumns
+from bench.questions.columns import BARE, Columns, Read, ServedColumns
 from bench.schema import (
     AnyRecord,
     CampaignRecord,
@@ -132,7 +130,7 @@ def trials(
             if not isinstance(read, Read):
                 continue
             for place, name in enumerate(backends):
-                trial = make.closed(block, place, name, read.at or f"{workload}-100")
+                trial = make.closed((block, place, name), read.at or f"{workload}-100")
                 params = {**trial.params, "urls": 500, "mode": read.mode}
                 trial = trial.model_copy(update={"params": params, "limiter": "server"})
                 found.append(in_turns(trial, (1 + 0.1 * block) * us(name, key)))
@@ -159,27 +157,19 @@ def costed(
 # --- memory and TLS ----------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class OverTls:
-    """A made-up backend over TLS: what it adds, in KiB and in microseconds."""
-
-    library_kib: float
-    encryption_us: float
-    handshake_us: float
-    resumes: bool = False
-
-
 OPENSSL_KIB = 19.0
 PLAIN_US, CHURN_US = 20.0, 80.0
 ADDED = {
-    "threads": OverTls(1.0, 12.0, 1000.0),
-    "callbacks": OverTls(0.5, 12.0, 1000.0),
-    "generators": OverTls(0.5, 13.0, 1020.0),
-    "async_await": OverTls(275.0, 30.0, 1600.0),
-    "uvloop": OverTls(26.0, 16.0, 1200.0),
-    "trio": OverTls(0.2, 40.0, 2300.0),
-    "aiohttp": OverTls(276.0, 35.0, 1700.0, resumes=True),
+    "threads": (1.0, 12.0, 1000.0),
+    "callbacks": (0.5, 12.0, 1000.0),
+    "generators": (0.5, 13.0, 1020.0),
+    "async_await": (275.0, 30.0, 1600.0),
+    "uvloop": (26.0, 16.0, 1200.0),
+    "trio": (0.2, 40.0, 2300.0),
+    "aiohttp": (276.0, 35.0, 1700.0),
 }
+"""What TLS adds: KiB of its library, and microseconds of encryption and of a handshake."""
+RESUMES = "aiohttp"
 
 
 def encrypted(*, backends: Sequence[str] = MODELS, blocks: int = 3, **options: Any) -> Lines:
@@ -191,8 +181,7 @@ def encrypted(*, backends: Sequence[str] = MODELS, blocks: int = 3, **options: A
             memory, size = sure(trial.memory), trial.point.rpartition("-")[2]
             before, held = (sure(x.user_bytes) for x in (memory.before, memory.held))
             openssl, library = (
-                int(kib * KIB * memory.connections)
-                for kib in (OPENSSL_KIB, ADDED[trial.label].library_kib)
+                int(kib * KIB * memory.connections) for kib in (OPENSSL_KIB, ADDED[trial.label][0])
             )
             own = {"memory__held__user_bytes": held + openssl + library}
             yield at(trial, "tls-c10k", size, params__tls=Tls().words, **own)
@@ -211,20 +200,20 @@ def named_control(name: str) -> dict[str, str]:
 
 
 def _tls_us(name: str, key: str) -> float:
-    added = ADDED[name]
+    _, encryption, handshake = ADDED[name]
     return {
         "plain": PLAIN_US,
-        "tls": PLAIN_US + added.encryption_us,
+        "tls": PLAIN_US + encryption,
         "churn": CHURN_US,
-        "shake": CHURN_US + added.handshake_us,
-        "tickets": CHURN_US + added.handshake_us * (0.4 if added.resumes else 1.0),
+        "shake": CHURN_US + handshake,
+        "tickets": CHURN_US + handshake * (0.4 if name == RESUMES else 1.0),
     }[key]
 
 
 def _shaken(trial: TrialRecord) -> TrialRecord:
     """With its handshakes as the server counted them; some backends resume sessions."""
     mode = str(trial.params["mode"])
-    resumed = 490 if mode == "tickets" and ADDED[trial.label].resumes else 0
+    resumed = 490 if (mode, trial.label) == ("tickets", RESUMES) else 0
     ways = (PLAIN, ENCRYPTED, NEW, HANDSHAKE, TICKETS)
     over = next(way.tls for way in ways if way.name == mode)
     seen = Handshakes(full=500 - resumed, resumed=resumed, failed=0) if over else None
@@ -345,11 +334,10 @@ def split(*, backends: Sequence[str] = MODELS, stack: str | None = None, **optio
 def with_slow_sockets() -> Lines:
     """In one block sockets alone took longer, so that nothing of callbacks is left for a model."""
 
-    def here(trial: TrialRecord) -> bool:
-        return (trial.label, trial.block) == (page.BARE, 2)
-
-    lines = usual(split, base="callbacks")
-    return replaced(lines, lambda t: in_turns(t, 1.5 * SOCKETS) if here(t) else t)
+    lines, slow = usual(split, base="callbacks"), (page.BARE, 2)
+    return replaced(
+        lines, lambda t: in_turns(t, 1.5 * SOCKETS) if (t.label, t.block) == slow else t
+    )
 
 
 def shared_with_the_server() -> Lines:
@@ -522,12 +510,10 @@ def crossed(rates: Rates = FALLING, *, blocks: int = 5, **_: object) -> Lines:
 def ended(crawls: int) -> Lines:
     """So many crawls of ten thousand threads ended; of three."""
 
-    def late(trial: TrialRecord) -> bool:
-        return trial.point == crossover.TEN_THOUSAND and trial.label == DEFAULT
-
     lines = crossed({**FALLING, (10_000, 1000): {DEFAULT: 300.0}}, blocks=3)
     failed = {"status": "failed", "reason": "no result in 60 s", "pages_per_s": None}
-    return where(lines, lambda t: late(t) and t.block >= crawls, **failed)
+    there = (crossover.TEN_THOUSAND, DEFAULT)
+    return where(lines, lambda t: (t.point, t.label) == there and t.block >= crawls, **failed)
 
 
 CROSSOVER: Cases = {

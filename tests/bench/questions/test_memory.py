@@ -1,14 +1,16 @@
-"""What only a user's memory of a connection may be used for."""
+"""What a connection holds, of a crawler and of a server, in made-up records."""
 
 from __future__ import annotations
 
 import pytest
 
 from bench.capacity import costs
+from bench.questions import hold
 from bench.report import export
-from tests.bench.questions.campaigns import encrypted, for_users
+from bench.report.charts import story
+from tests.bench.questions.campaigns import encrypted, for_users, holding, kept
 from tests.bench.sure import sure
-from tests.bench.synthetic import analysed, gathered
+from tests.bench.synthetic import analysed, gathered, where
 from tools.quotes import NotShownError, Numbers
 
 
@@ -31,3 +33,14 @@ def test_the_export_has_the_trials_over_tls() -> None:
     assert {"plain", "tls", "churn", "handshake", "tickets", None} == modes
     over = {(row["handshakes_full"], row["tls"]) for row in rows if row["mode"] == "handshake"}
     assert over == {(500, "TLS 1.3, ecdsa, no tickets")}
+
+
+def test_a_chart_of_nothing_is_not_drawn() -> None:
+    """It had ended the report with a traceback."""
+    floor = {"kind": "control", "backend": hold.BARE, "label": hold.BARE}
+    alone = kept(holding(blocks=2), lambda t: (t.workload, t.label) == ("hold", "callbacks"))
+    assert "hold" not in story(analysed(where(alone, bool, **floor)))
+
+
+def test_what_servers_hold_is_not_what_crawlers_hold() -> None:
+    assert analysed(holding(blocks=2)).memory == {}

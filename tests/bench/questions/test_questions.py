@@ -26,6 +26,7 @@ from bench.questions.question import (
     Headline,
     Question,
     UnprovenError,
+    bars,
     contrast,
     of_models,
     paragraph,
@@ -33,10 +34,9 @@ from bench.questions.question import (
 from bench.report import findings, summary
 from bench.report.charts import story
 from bench.report.tables import section
-from bench.show.alt import alt
 from bench.show.figures import Bars, Figure
 from bench.show.measured import US, Measure, Measured
-from bench.show.rules import contradiction
+from bench.show.pictures import alt, contradiction
 from tests.bench import synthetic
 from tests.bench.questions.campaigns import BACKENDS, CASES, MEASURED, kept
 from tests.bench.report.looks import draw_in_every_look
@@ -207,7 +207,8 @@ def test_what_one_question_reads_is_in_no_table_of_others(name: str, place: str)
     analysis = campaign_of(name, 5)
     lines = kept([*analysis.records.all], lambda t: t.kind == "trial" and place not in t.point)
     plain = analysed(lines)
-    assert [row.point for row in analysis.rows] == [row.point for row in plain.rows]
+    own, others = (summary.closed_loop(each).texts for each in (analysis, plain))
+    assert [row[:2] for row in own] == [row[:2] for row in others]
     assert place == "cancel" or not any(place in point for point in analysis.equal_work.points)
     assert analysis.memory == plain.memory
     assert analysis.labels == plain.labels
@@ -253,7 +254,7 @@ APART = ((20, 21, 19, 20, 22), (10, 9, 11, 12, 9.5))
         (
             (10, 14, 8, 10, 13),
             (10, 9, 12, 14, 9.5),
-            "It costs 10.0 µs to 10.0 µs with the models; no difference is shown",
+            "It costs 10.0 µs with the models; no difference is shown",
             "the interval includes 1, 5 blocks",
         ),
         (
@@ -295,6 +296,22 @@ def test_one_model_alone_or_whose_server_slept_is_compared_with_no_others() -> N
     assert found.table("A", "Costs.").notes == [
         "The server slept for threads, and polled for the others."
     ]
+
+
+def test_a_model_that_was_compared_with_none_is_not_among_those_of_the_sentence() -> None:
+    """ "1.10 to 1.19 with the models" stood over a bar of threads at 1.30."""
+    rows = {"threads": (13, 14, 12, 13, 13), "callbacks": NEAR, "generators": (8, 12, 10, 9, 13)}
+    every = replace(cost(*APART), values={x: {"cost": dict(enumerate(v))} for x, v in rows.items()})
+    found = sure(of_models(replace(every, asleep=frozenset({"threads"})), "cost", "It costs"))
+    words = "It costs 10.0 µs with all models but threads; no difference is shown"
+    assert found.text == words
+
+
+def test_a_subtitle_that_ends_with_a_full_stop_goes_on_with_a_capital() -> None:
+    """It was "threads as well.; median of 5 blocks"."""
+    made = cost(NEAR, NEAR)
+    subtitles = [bars(made, None, "a", "A", of, {"a": ["cost"]}).subtitle for of in ("In.", "In")]
+    assert subtitles == ["In. Median of 5 blocks", "In; median of 5 blocks"]
 
 
 def test_the_strongest_of_equal_ones_is_seldom_a_headline() -> None:

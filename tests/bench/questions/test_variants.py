@@ -1,13 +1,16 @@
-"""Variants: each backend against its baseline, from the records alone."""
+"""Variants: each backend against its baseline, from the records alone; timeouts among them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from bench.analysis import stats
+from bench.plan.participants import MAIN_VARIANTS
 from bench.questions import variants
+from bench.questions.timeouts import SUFFIX, WAYS
 from bench.schema import Rung
 from bench.show.figures import Bars
+from crawlers import registry
 from crawlers.registry import about, names
 from tests.bench.questions.campaigns import varied
 from tests.bench.sure import sure
@@ -50,3 +53,10 @@ def test_every_backend_has_a_chart_with_few_enough_to_read() -> None:
     shown = drawn([of_family(rung, ours[rung.name].family) for rung in made]).values()
     assert set().union(*shown) == set(ours) - {"threads"}, "the one without a baseline"
     assert max(map(len, shown)) <= 15, shown
+
+
+def test_every_main_variant_has_a_way_and_every_way_a_backend() -> None:
+    assert set(WAYS) == {*MAIN_VARIANTS, "threads", "async_await"}
+    timed = {name for name in registry.names() if name.endswith(SUFFIX)}
+    assert timed == {name + SUFFIX for name in WAYS}
+    assert all(registry.about(name).against == name.removesuffix(SUFFIX) for name in timed)

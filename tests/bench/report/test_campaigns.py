@@ -27,7 +27,13 @@ from tools import quotes
 RATIO = "page/cpu_ms_per_1000/throughput-100/threads/callbacks"
 
 
-def made(folder: Path, number: int, python: str = "CPython 3.11.9", dear: float = 2.0) -> Path:
+def made(
+    folder: Path,
+    number: int,
+    python: str = "CPython 3.11.9",
+    dear: float = 2.0,
+    cpu: str = "AMD EPYC",
+) -> Path:
     """A campaign of its own hour, in which threads cost so many times as much as callbacks."""
     lines = campaign(
         base="callbacks", blocks=5, samples=10, workloads=("throughput", "c10k"), seed=number
@@ -35,7 +41,8 @@ def made(folder: Path, number: int, python: str = "CPython 3.11.9", dear: float 
     head = lines[0]
     assert isinstance(head, CampaignRecord)
     name = f"2026112{number}-080000-aaaaaa"
-    created, found = f"2026-11-2{number}T08:00:00Z", environment(python=python, boot=f"b{number}")
+    created = f"2026-11-2{number}T08:00:00Z"
+    found = environment(python=python, boot=f"b{number}", cpu_model=cpu)
     lines[0] = head.model_copy(update={"campaign": name, "created": created, "environment": found})
     for place, line in enumerate(lines[1:], 1):
         if line.kind == "trial" and line.point == "throughput-100":
@@ -96,6 +103,43 @@ def test_interpreters_are_not_combined_and_near_campaigns_count_once(tmp_path: P
     assert "counts with campaign 1" in oldest.table().notes[1]
 
 
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        ("Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz", "Intel Xeon Platinum 8481C"),
+        ("AMD Ryzen 7 5800X 8-Core Processor", "AMD Ryzen 7 5800X 8-Core"),
+        ("Neoverse-N1", "Neoverse-N1"),
+        (None, "an unknown processor"),
+    ],
+)
+def test_a_processor_has_the_name_that_people_say(model: str | None, name: str) -> None:
+    assert campaigns.processor(environment(cpu_model=model)) == name
+
+
+def test_processors_are_not_combined_and_stand_beside_each_other(
+    folders: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    xeon = made(tmp_path, 6, dear=3.5, cpu="Intel(R) Xeon(R) Processor")
+    carry(monkeypatch, campaigns.combine([*folders, xeon]))
+    most, other = campaigns.published().groups
+    assert (most.processor, most.count) == ("AMD EPYC", 5)
+    assert (other.processor, other.count) == ("Intel Xeon", 1)
+    # A reader on one of them sees its numbers, on neither those of both.
+    assert "; published: 1." in findings.named(analysis_in(folders[0]))["page"]
+    assert "; 1 campaign: 3.5 to 3.5)" in findings.named(analysis_in(xeon))["page"]
+    ryzen = analysis_in(made(tmp_path, 7, cpu="AMD Ryzen 7 5800X 8-Core Processor"))
+    said = findings.named(ryzen)["page"]
+    assert re.search(
+        r"; published on AMD EPYC: 1\..*; 1 campaign on Intel Xeon: 3\.5 to 3\.5\)", said
+    )
+    # A document names both, and claims nothing that one of them denies.
+    said = quotes.over([analysis_in(folders[0])])["page"]
+    assert re.search(r"\(AMD EPYC: .*; Intel Xeon: 3\.5 to 3\.5, 1 campaign\)", said)
+    cheap = made(tmp_path, 8, dear=0.8, cpu="Intel(R) Xeon(R) Processor")
+    carry(monkeypatch, campaigns.combine([*folders, cheap]))
+    assert "page" not in quotes.over([analysis_in(folders[0])])
+
+
 def test_what_cannot_be_combined_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -133,7 +177,7 @@ def test_another_interpreter_is_named_and_nothing_is_said_of_what_nobody_has(
 ) -> None:
     carry(monkeypatch, campaigns.combine([made(tmp_path, 1, "CPython 3.15.2")]))
     mine = analysis_in(made(tmp_path, 2))
-    assert "; 1 campaign on CPython 3.15: " in findings.named(mine)["page"]
+    assert "; 1 campaign on CPython 3.15, AMD EPYC: " in findings.named(mine)["page"]
     assert "campaign" not in quotes.over([mine])["page"]
     carry(monkeypatch, Groups(groups=[]))
     assert "campaign" not in findings.named(mine)["page"]
@@ -146,8 +190,8 @@ def test_documents_quote_the_combined_number_and_no_ratio_on_either_side_of_1(
     carry(monkeypatch, groups)
     said = quotes.over([mine])["page"]
     assert said.startswith("**Threads need 2.6 times as much")
-    assert "95 % for the next campaign, from 5 campaigns)" in said
-    assert "5 campaigns (`results/headlines`)" in quotes.headlines([mine], mine)
+    assert "** (AMD EPYC: 1." in said
+    assert "Campaigns: 5 on AMD EPYC, CPython 3.11 " in quotes.headlines([mine], mine)
     keys = [key.removeprefix("memory/") for key in group.numbers if "memory/plain/" in key][:2]
     text = "Threads use more than callbacks"
     few = Headline(f"{text}, in 2 trials", "", quotes=keys, say=lambda _: text)

@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
+from jinja2 import DictLoader, UndefinedError
 from markupsafe import escape
 
 from bench import store
@@ -20,7 +21,7 @@ from bench.claims import ledger, verdict
 from bench.claims import measure as experiments
 from bench.palette import dark_of
 from bench.questions import analysis_of
-from bench.report import charts, cite, export, files, page, summary
+from bench.report import charts, cite, export, files, markup, page, summary
 from bench.store import Records
 from tests.bench import committed
 from tests.bench.cli.test_cli import save
@@ -339,3 +340,24 @@ def test_no_address_of_the_net_is_in_the_page_itself(folder: Path) -> None:
     text = re.sub(r'<a href="https://[^"]*" rel="noreferrer">', "", text)
     assert "http://" not in text
     assert "https://" not in text
+
+
+def test_markdown_lets_no_html_through_and_no_link_into_docs() -> None:
+    text = "<b> **bold** `a<b` [out](https://x.org/?a&b) [in](method.md) [x](javascript:y)"
+    line = (
+        "&lt;b&gt; <strong>bold</strong> <code>a&lt;b</code> "
+        '<a href="https://x.org/?a&amp;b" rel="noreferrer">out</a> in [x](javascript:y)'
+    )
+    reader = markup.reader()
+    assert markup.read_line(reader, text) == line
+    assert markup.read(reader, text) == f"<p>{line}</p>\n"
+
+
+def test_templates_escape_values_and_want_each_of_them() -> None:
+    templates = markup.templates(page.__name__, capital=str.upper)
+    assert "page.html" in templates.list_templates()
+    templates.loader = DictLoader({"one.html": "{{ name }} {{ name | capital }}"})
+    shown = templates.get_template("one.html")
+    assert shown.render(name="<b>") == "&lt;b&gt; &lt;B&gt;"
+    with pytest.raises(UndefinedError, match="name"):
+        shown.render()

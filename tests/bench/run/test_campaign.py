@@ -9,8 +9,10 @@ import shlex
 import signal
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import psutil
@@ -22,7 +24,9 @@ from bench.plan import plan, profiles
 from bench.plan.durations import trial_s
 from bench.plan.plan import key
 from bench.plan.workloads import WARMUP_SITE
-from bench.run import runner
+from bench.questions import analysis_of
+from bench.report import summary
+from bench.run import judge, runner
 from bench.run.campaign import Campaign
 from bench.run.runner import Finished, Options
 from bench.schema import CampaignRecord, EndRecord, TrialRecord
@@ -92,6 +96,20 @@ def test_a_complete_campaign_has_nothing_to_resume(finished: Path) -> None:
     done = small.harness("run", "--resume", str(finished))
     assert done.returncode == USAGE
     assert "is complete; nothing to resume" in done.stderr
+
+
+def test_a_campaign_in_the_background_says_how_to_stop_it(tmp_path: Path) -> None:
+    """A shell makes what it starts with & ignore Ctrl-C, and nothing said so."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        done = small.harness(
+            *("run", *small.ONE, "--backends", "callbacks", "--blocks", "1", "--no-charts"),
+            *("--results", str(tmp_path)),
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert done.returncode == DONE
+    assert "Ctrl-C is ignored, as in the background; to stop: kill " in done.stdout
 
 
 def crawling(offspring: list[psutil.Process]) -> bool:
@@ -276,3 +294,43 @@ def test_the_hint_names_a_campaign_that_can_be_found(
     assert store.trials_file(Path(found)).samefile(interrupted / store.FILE_NAME)
     monkeypatch.setattr(runner, "RESULTS", interrupted.parent)
     assert hint(interrupted) == interrupted.name
+
+
+# --- what to do about trials that do not count ---------------------------------------------
+
+
+RECORDS = store.sort_out(campaign(blocks=1, samples=10, workloads=["throughput"]), Path("made"))
+END = EndRecord(ended="x", complete=True, reason=None, wall_s=1, trial_wall_s=1)
+WRONG = "wrong digest of 2 URLs"
+
+
+def bad(**update: Any) -> list[TrialRecord]:
+    values = {"status": "void", "reason": WRONG} | update
+    return [trial.model_copy(update=values) for trial in RECORDS.trials]
+
+
+@pytest.mark.parametrize(
+    ("update", "says"),
+    [
+        ({}, ["python -m crawlers conformance"]),
+        ({"errors": {"timeout": 3}}, ["failed (timeout). Close other programs"]),
+        ({"status": "failed", "reason": "exit 1"}, ["ended without a result"]),
+        ({"reason": "3 connections opened for 2 slots"}, ["rule of the comparison: 3 conn"]),
+        ({"reason": None}, ["rule of the comparison"]),
+        ({"status": "refused", "reason": "ulimit -n"}, []),
+        ({"status": "ok", "reason": None}, []),
+    ],
+)
+def test_each_cause_has_its_advice(update: dict[str, Any], says: list[str]) -> None:
+    found = judge.unusable(bad(**update))
+    assert len(found) == len(says)
+    assert all(words in line for words, line in zip(says, found, strict=True))
+    assert all("\n" not in line for line in found)
+
+
+def test_a_void_campaign_says_what_to_do() -> None:
+    records = replace(RECORDS, trials=bad(), end=END)
+    output = io.StringIO()
+    assert runner.exit_code(Finished(Path("made"), records, END), Terminal(output)) == 1
+    assert "python -m crawlers conformance" in output.getvalue()
+    assert "python -m crawlers conformance" in summary.to_markdown(analysis_of(records))

@@ -1,8 +1,9 @@
-"""Before a campaign: how long it will take, and what is refused."""
+"""Before a campaign: how long it will take, what is refused, and who else measures."""
 
 from __future__ import annotations
 
 import io
+import os
 from pathlib import Path
 
 import pytest
@@ -63,3 +64,17 @@ def test_a_backend_without_https_is_refused_in_every_mode_with_its_reason() -> N
     refused = preflight.refusals(todo, known, Path(), console())
     assert {str(label) for _, label in refused} == {"threads/plain", "threads/tls"}
     assert set(refused.values()) == {"threads has no HTTPS: sockets alone"}
+
+
+def test_two_campaigns_at_once_are_told_of_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preflight, "NAME", f"test_of_c10k_crawlers_{os.getpid()}_")
+    first, second, third = io.StringIO(), io.StringIO(), io.StringIO()
+    with preflight.announced(Terminal(first)):
+        assert first.getvalue() == ""
+        with preflight.announced(Terminal(second)):
+            pass
+    assert "ran on this machine at the same time" in first.getvalue()
+    assert "is running on this machine" in second.getvalue()
+    with preflight.announced(Terminal(third)):
+        pass
+    assert third.getvalue() == ""

@@ -14,7 +14,7 @@ from rich.console import Console
 from bench.__main__ import main
 from bench.analysis.stats import MIN_CONNECTION_COUNTS
 from bench.cli import DONE, FAILED, USAGE
-from bench.show.alt import alt
+from bench.show.pictures import alt
 from bench.study import runner
 from bench.study.record import Run
 from bench.tasks import study as tasks
@@ -106,6 +106,7 @@ def test_the_chart_says_what_the_record_says() -> None:
     assert "400 B" in words
     assert "memory of one, KiB" in words, "ticks of its axis had been 9.76562 KiB"
     assert "43 KiB" in words
+    assert design.notes[-1].endswith("Thin ticks: what each repeat found."), design.notes
     assert list(tasks.designs(made({}))) == []
 
 

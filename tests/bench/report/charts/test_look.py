@@ -1,12 +1,13 @@
-"""Colours and markers of the backends, and matplotlib's settings."""
+"""Colours and markers of the backends, matplotlib's settings, and scales of axes."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from bench.plan.participants import MAIN_VARIANTS
-from bench.report.charts.axes import bar_rows
+from bench.report.charts.axes import bar_rows, value_axis
 from bench.report.charts.kinds import COLOURS
 from bench.report.charts.look import Look, style
 from bench.report.charts.slide import Slide
@@ -74,3 +75,13 @@ def test_a_line_divides_models_and_variants_from_stacks() -> None:
         "aiohttp (stack)",
         "httpx (stack)",
     ]
+
+
+def test_values_that_hardly_differ_stand_on_an_axis_from_zero() -> None:
+    axes = Figure().subplots()
+    value_axis(axes, [21.5, 24.0])
+    assert axes.get_yscale() == "linear"
+    assert axes.get_ylim()[0] == 0
+    value_axis(axes, [21.5, 24000.0])
+    assert axes.get_yscale() == "log"
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["100", "1,000", "10k"]

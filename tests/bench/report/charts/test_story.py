@@ -19,9 +19,9 @@ from bench.report.charts import Chart, laid_out, render_all
 from bench.report.charts.look import Look, style
 from bench.report.charts.slide import Slide
 from bench.schema import TrialRecord
-from bench.show.alt import alt
 from bench.show.figures import Axis, Bars, Figure, LinePoint, Lines, Panel, Plot
 from bench.show.measured import US
+from bench.show.pictures import alt
 from tests.bench import synthetic
 from tests.bench.report.charts.campaigns import changed, designs, made, standard, unequal
 from tests.bench.report.looks import crowds

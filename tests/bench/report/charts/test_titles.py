@@ -1,4 +1,7 @@
-"""No chart of any campaign contradicts its title, hides its words or says nothing."""
+"""No chart of any campaign contradicts its title, hides its words or says nothing.
+
+Headlines are true, about the models first, and silent where the data show nothing.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +12,20 @@ from functools import lru_cache, partial
 import pytest
 from matplotlib.collections import LineCollection
 
+from bench.analysis import stats
 from bench.analysis.analysis import Analysis
+from bench.analysis.stats import Comparison, Metric, Ratio
 from bench.launch import RESULTS
 from bench.questions import answers
 from bench.report.charts import designed, laid_out, placed
 from bench.report.charts.look import Look, style
 from bench.schema import AnyRecord
-from bench.show.alt import labels_of
 from bench.show.figures import Bars, Figure, Lines, Stack
-from bench.show.rules import contradiction, names_in
-from bench.show.words import BY_SERVER, footer
-from tests.bench import committed
+from bench.show.pictures import alt, contradiction, labels_of, names_in
+from bench.show.words import BY_SERVER, difference, footer, leading, of_blocks, sentence, silence
+from tests.bench import committed, synthetic
 from tests.bench.questions.campaigns import for_users
-from tests.bench.report.charts.campaigns import designs_of, made, unequal
+from tests.bench.report.charts.campaigns import designs_of, made, standard, unequal
 from tests.bench.report.looks import crowded
 from tests.bench.synthetic import MODELS, analysed
 
@@ -90,6 +94,14 @@ def test_a_note_names_nobody_who_is_not_there(made_of: Made) -> None:
                 assert "user" not in found[1], f"{figure.name}: {note}"
 
 
+@pytest.mark.slow
+def test_charts_of_servers_do_not_say_where_the_crawler_of_that_name_ran() -> None:
+    """Below "every server ran on one processor, threads as well" stood "threads: 2 processors"."""
+    design = designs_of(committed.analysis())["serve"]
+    assert "threads as well" in design.subtitle
+    assert not any("threads: " in note for note in design.notes)
+
+
 OF_MEMORY = ("glance", "memory", "c10k")
 """What of a user's campaign looks otherwise: not all of its memory could be read."""
 
@@ -146,3 +158,66 @@ def test_a_single_trial_has_no_tick() -> None:
     told = designs_of(analysed(made(blocks=1)))
     assert [name for name, design in told.items() if strips(design)] == []
     assert not any("tick" in note for design in told.values() for note in design.notes)
+
+
+STACKS = ("aiohttp", "httpx")
+
+
+def test_headlines_are_about_the_models_and_no_sentence_mixes_them_with_stacks() -> None:
+    """Where aiohttp, four times as slow, would make the larger headline."""
+    for name, design in standard().items():
+        if not name.startswith(("variants-", "against")):
+            assert not any(other in design.heading for other in (*STACKS, "uvloop")), name
+        words = alt(design.title, design.data)
+        texts = (design.heading, design.subtitle, *re.split(r"\. ", words))
+        for text in texts:
+            both = set(re.findall(r"[a-z_]+", text))
+            assert not (both & set(STACKS) and both & set(MODELS)), f"{name}: {text}"
+
+
+def comparison(value: float, *, limited: bool = False, label: str = "threads") -> Comparison:
+    """A shown difference to callbacks."""
+    ratio = Ratio(value, 0.95 * value, 1.05 * value, 6, 0.001, (), "faster", "shown")
+    point = "throughput-100"
+    return Comparison("throughput", point, stats.PAGES_PER_S, "callbacks", label, ratio, limited)
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (comparison(0.65), "35 % fewer pages than callbacks"),
+        (comparison(1.4), "40 % more pages than callbacks"),
+        (comparison(1.4, limited=True), "at least 40 % more pages than callbacks"),
+        (comparison(2.42), "2.4 times as many pages as callbacks"),
+        (comparison(0.4, limited=True), "60 % fewer pages than callbacks"),
+    ],
+)
+def test_differences_in_words(found: Comparison, words: str) -> None:
+    assert difference(found, "pages", "fewer") == words
+
+
+def test_a_sentence_begins_with_a_capital_but_not_a_name() -> None:
+    assert sentence("async/await takes less") == "Async/await takes less"
+    assert sentence("aiohttp takes more") == "aiohttp takes more"
+
+
+@pytest.mark.parametrize("metric", [stats.PAGES_PER_S, stats.CPU_PER_1000])
+def test_a_headline_or_a_reason_for_none(metric: Metric) -> None:
+    for records in (made(), made(blocks=2), made(effects=False, noise=0.03)):
+        analysis = synthetic.analysed(records)
+        best = leading(analysis, metric, "throughput")
+        assert (best is None) == (silence(analysis, metric, "throughput") is not None)
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        ([6, 6], "6 blocks"),
+        ([2], "2 blocks (indicative)"),
+        ([1], "one block (indicative)"),
+        ([2, 10], "2 to 10 blocks (indicative below 5)"),
+        ([5, 10], "5 to 10 blocks"),
+    ],
+)
+def test_few_blocks_are_called_indicative(counts: list[int], words: str) -> None:
+    assert of_blocks(counts) == words

@@ -1,21 +1,26 @@
-"""The summary: rows, Markdown and the terminal table, whatever the records hold."""
+"""What a terminal shows: the tables of the summary, and the end of a run on one screen."""
 
 from __future__ import annotations
 
 import io
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 from rich.console import Console
 
 from bench.analysis.analysis import Analysis
 from bench.questions import analysis_of
-from bench.report import summary
+from bench.report import ending, summary
 from bench.report.tables import section
+from bench.schema import AnyRecord
 from bench.show.table import Table, name
-from tests.bench.report.charts.campaigns import made
-from tests.bench.synthetic import analysed, gathered
+from tests.bench.questions.campaigns import LADDER
+from tests.bench.report.charts.campaigns import changed, made
+from tests.bench.synthetic import across, analysed, campaign, gathered
 
 
 def printed(analysis: Analysis, width: int = 140) -> str:
@@ -72,3 +77,46 @@ def test_nothing_in_records_is_markdown() -> None:
     assert any(line.startswith("- void: ") for line in places)
     rest = text.replace(safe, "")
     assert not re.search(r"[<`\x1b]|&lt|\*\*|evil", rest), rest
+
+
+CAMPAIGNS: dict[str, Callable[[], Sequence[AnyRecord]]] = {
+    "usual": made,
+    "one block": lambda: made(blocks=1),
+    "noisy, with voids": lambda: made(noise=0.4, voids=9, samples=50),
+    "nothing valid": lambda: changed(made(blocks=1), status="void", reason="[red]boom[/red]"),
+    "long reasons": lambda: changed(made(blocks=1), status="failed", reason="word " * 500),
+    "memory alone": lambda: made(workloads=("c10k",)),
+    "interrupted": lambda: made(blocks=2)[:60],
+    "no trial": lambda: made(blocks=2)[:1],
+    "every variant": lambda: campaign(ladder=LADDER, workloads=("throughput", "c10k", "ladder")),
+    "across interpreters": across,
+}
+
+
+def ended(lines: Sequence[AnyRecord], width: int = 200) -> list[str]:
+    out = io.StringIO()
+    folder, console = Path("results/20261121-051200-1a2b3c"), Console(file=out, width=width)
+    ending.show(analysed(lines), folder, console)
+    return out.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("name", CAMPAIGNS)
+def test_it_is_one_screen(name: str) -> None:
+    lines = ended(CAMPAIGNS[name]())
+    assert len(lines) <= 25
+    assert [line for line in lines if cell_len(line) > 100] == []
+    assert len({*lines}) == len(lines)
+    assert "".join(lines).count("report.html") == 1
+
+
+def test_markup_in_records_is_text() -> None:
+    assert "[red]boom[/red]" in "\n".join(ended(CAMPAIGNS["nothing valid"]()))
+
+
+def test_uvloop_and_a_loop_of_the_user_are_compared_with_asyncio() -> None:
+    backends = ("threads", "callbacks", "async_await", "uvloop", "mine:Loop")
+    lines = campaign(backends=backends, workloads=("throughput", "c10k"), base="callbacks")
+    text = "\n".join(ended(lines))
+    assert "\nuvloop against asyncio: " in text
+    assert "\nmine:Loop against asyncio: " in text
+    assert len(text.splitlines()) <= 25

@@ -1,19 +1,22 @@
-"""One verdict for one pair, whoever asks and from whichever side."""
+"""One verdict for one pair, whoever asks; and the accounting of false alarms."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats as sps
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats.comparisons import Family
-from bench.questions import analysis_of
+from bench.questions import analysis_of, trust
 from bench.report.summary import closed_loop
 from bench.store import Records
 from crawlers.registry import MODELS
@@ -21,19 +24,17 @@ from tests.bench import committed
 from tests.bench.sure import sure
 from tests.bench.synthetic import campaign, gathered, rungs
 
-METRICS = (stats.PAGES_PER_S, stats.CPU_PER_1000)
+
+@lru_cache
+def made() -> Records:
+    workloads = ("throughput", "waiting", "regime", "ladder")
+    how: dict[str, Any] = {"samples": 30, "base": "callbacks", "noise": 0.04}
+    return gathered(campaign(workloads=workloads, ladder=rungs(MODELS), **how))
 
 
 @lru_cache
-def made(**changes: Any) -> Records:
-    values: dict[str, Any] = {
-        "workloads": ("throughput", "waiting", "regime", "ladder"),
-        "ladder": tuple(rungs(MODELS)),
-        "samples": 30,
-        "base": "callbacks",
-        "noise": 0.04,
-    }
-    return gathered(campaign(**(values | changes)))
+def twins(twin: str | None = "callbacks") -> Records:
+    return gathered(campaign(workloads=("throughput", "waiting"), samples=1100, twin=twin))
 
 
 def test_a_family_only_withdraws_what_a_pair_alone_would_show() -> None:
@@ -88,3 +89,34 @@ def test_every_row_that_is_undecided_says_what_could_have_been_seen(
     for row in closed_loop(analysis).texts:
         if row[4] == stats.UNDECIDED:
             assert "nothing could have been seen" in row[5]
+
+
+def test_a_pair_under_several_metrics_is_one_and_none_of_n_still_leaves_three_over_n() -> None:
+    result = stats.aa_check(twins())
+    assert result.tested == 2 * 8  # two metrics at eight points
+    assert (result.pairs, result.alarmed) == (8, 0)
+    assert result.bound == pytest.approx(1 - 0.05 ** (1 / 8))
+    behind = sure(trust.headline(analysis_of(twins()))).behind
+    assert "8 independent pairs" in behind
+    assert f"at most {math.ceil(100 * (1 - 0.05 ** (1 / 8)))} %" in behind, "a bound is rounded up"
+
+
+def test_a_pair_with_too_few_blocks_is_in_no_count() -> None:
+    few = [t for t in twins().trials if t.point != "waiting-100" or t.block < 4]
+    result = stats.aa_check(replace(twins(), trials=few))
+    assert result.pairs == 7
+    assert result.tested < len(result.comparisons)
+
+
+@given(st.integers(0, 60), st.integers(1, 60))
+def test_the_bound_is_the_share_that_gives_so_few_one_time_in_twenty(found: int, of: int) -> None:
+    bound = stats.comparisons.clopper_pearson(min(found, of), of)
+    assert min(found, of) / of <= bound <= 1
+    if found < of:
+        assert sps.binom.cdf(found, of, bound) == pytest.approx(0.05)
+
+
+def test_no_twin_is_no_account() -> None:
+    result = stats.aa_check(twins(None))
+    assert result.comparisons == ()
+    assert result.bound is None
