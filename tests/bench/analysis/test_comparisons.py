@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats as sps
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
@@ -110,6 +109,8 @@ def test_a_pair_with_too_few_blocks_is_in_no_count() -> None:
 
 @given(st.integers(0, 60), st.integers(1, 60))
 def test_the_bound_is_the_share_that_gives_so_few_one_time_in_twenty(found: int, of: int) -> None:
+    from scipy import stats as sps
+
     bound = stats.comparisons.clopper_pearson(min(found, of), of)
     assert min(found, of) / of <= bound <= 1
     if found < of:

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scipy import stats as sps
 
 from bench.analysis import stats
 from bench.questions import trust
@@ -61,6 +60,8 @@ def test_the_medians_of_a_comparison_are_of_the_blocks_that_were_compared() -> N
 @pytest.mark.parametrize("blocks", [2, 5, 6, 12])
 def test_the_interval_and_its_p_are_those_of_scipy(blocks: int) -> None:
     """So they cover the truth as often as Student's do: docs/notebook/method-studies.md."""
+    from scipy import stats as sps
+
     for row in np.random.default_rng(3).normal(0.02, 0.05, (40, blocks)).tolist():
         found = sps.ttest_1samp(row, 0.0)
         expected = (*found.confidence_interval(stats.LEVEL), found.pvalue)
@@ -282,6 +283,8 @@ def test_latency_edges() -> None:
 @given(st.lists(st.tuples(st.integers(1, 5), st.integers(-50, 50)), min_size=2, max_size=20))
 def test_a_slope_is_that_of_scipy(points: list[tuple[int, int]]) -> None:
     """scipy.stats, which takes a second to import, is for the tests; ties of x and y too."""
+    from scipy import stats as sps
+
     assume(len({x for x, _ in points}) > 1)
     x, y = zip(*((float(x), float(y)) for x, y in points), strict=True)
     with np.errstate(invalid="ignore"):
@@ -292,6 +295,8 @@ def test_a_slope_is_that_of_scipy(points: list[tuple[int, int]]) -> None:
 
 @given(st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=30))
 def test_a_family_is_corrected_as_scipy_does(ps: list[float]) -> None:
+    from scipy import stats as sps
+
     adjusted = sps.false_discovery_control(ps)
     assume(not np.any(np.isclose(adjusted, 0.05)))
     usual = stats.ratio(blocks_of([1.0, 1.01, 0.99]), blocks_of([2.0, 2.02, 1.99]))

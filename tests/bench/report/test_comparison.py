@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats as sps
 
 from bench.analysis import stats
 from bench.questions import analysis_of
@@ -135,6 +134,8 @@ def test_every_difference_around_the_measurements_is_listed() -> None:
 
 
 def test_the_interval_is_welchs() -> None:
+    from scipy import stats as sps
+
     rng = np.random.default_rng(5)
     for a, b in ((5, 6), (5, 5), (9, 5)):
         x, y = rng.normal(0, 0.03, a), rng.normal(0.1, 0.06, b)
