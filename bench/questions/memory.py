@@ -43,6 +43,7 @@ from crawlers.registry import MODELS
 
 NAME: Final = "memory"
 TLS_MEMORY: Final = "tls-memory"
+MEASURED_TLS: Final = "To measure it: `python -m bench run --only c10k,tls-c10k`."
 ASKS: Final = "How much memory does an idle connection take?"
 USER: Final = "user"
 CONTROL: Final = "bare_tls"
@@ -153,17 +154,16 @@ def answer(analysis: Analysis) -> Answer | None:
     if controls and (openssl := stats.fit_label(CONTROL, controls).at_highest[USER]) is not None:
         own = f"{significant(openssl / KIB, 2)} KiB (control `{CONTROL}`)"
         own = f"OpenSSL’s own part is {own}. "
-    measure = "To measure it: `python -m bench run --only"
     return Answer(
         head,
-        f"The client’s side, {what}. {measure} c10k`.",
+        f"The client’s side, {what}. To measure it: `python -m bench run --only c10k`.",
         tables=[
             *([_table(plain)] if plain else []),
             *([tabled(OVER_TLS, COLUMNS_OVER_TLS, tls, about=ABOUT_TLS)] if tls else []),
         ],
         figures=[figure for figure in figures if figure],
         compared=over_tls.pairs if over_tls else (),
-        details={TLS_MEMORY: (over_tls, f"{own}{measure} c10k,tls-c10k`.")} if over_tls else {},
+        details={TLS_MEMORY: (over_tls, f"{own}{MEASURED_TLS}")} if over_tls else {},
     )
 
 
