@@ -251,9 +251,9 @@ class Server:
         """How many answers wait at the barrier."""
         return int(self.ask("GET", "/hold")["held"])
 
-    def release(self) -> None:
-        """Send the answers that were held back."""
-        self.ask("POST", "/release", {})
+    def release(self, per_s: float | None = None) -> None:
+        """Send the answers that were held back: at once, or ``per_s`` each second."""
+        self.ask("POST", "/release", {} if per_s is None else {"per_s": per_s})
 
     def stop(self) -> None:
         if self._control is not None:
