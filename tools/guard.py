@@ -143,9 +143,16 @@ def update(file: Path = FILE) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tools.guard", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.guard",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--update", action="store_true", help="renew the baseline")
-    return update() if parser.parse_args().update else check()
+    try:
+        return update() if parser.parse_args().update else check()
+    except BenchError as error:
+        parser.exit(2, f"{error}\n")
 
 
 if __name__ == "__main__":

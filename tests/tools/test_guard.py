@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -88,6 +89,11 @@ def test_a_machine_without_valgrind_passes(
     assert capsys.readouterr().out == "instructions are not checked: valgrind is not installed\n"
     with pytest.raises(StudyError, match="valgrind is not installed"):
         guard.update()
+    monkeypatch.setattr(sys, "argv", ["guard", "--update"])
+    with pytest.raises(SystemExit) as ended:
+        guard.main()
+    assert ended.value.code == 2
+    assert "valgrind is not installed" in capsys.readouterr().err
 
 
 def test_an_update_needs_every_count_and_keeps_others_unless_something_got_more_expensive(
