@@ -388,7 +388,7 @@ def table(numbers: Numbers) -> str:
         "pages. `threads` run on both processors, and share one with the server."
     )
     if numbers.group:
-        few = f", or the range of fewer than {FEWEST}" * (len(numbers.group.campaigns) < FEWEST)
+        few = f", or the range of fewer than {FEWEST}" * (numbers.group.count < FEWEST)
         on = numbers.group.processor
         about = (
             f"Below each number {AT_LEVEL} for the next campaign on {on}{few}. "

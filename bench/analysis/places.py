@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench.analysis import stats
+from bench.analysis.stats import processors
 from bench.plan.participants import FREE
 from bench.schema import TrialRecord
 from bench.store import Records
@@ -78,9 +79,3 @@ def servers_placed(trials: Sequence[TrialRecord]) -> tuple[str, str]:
     if not all(numbers.values()):
         return "Serving", "Servers were not pinned to processors."
     return "On one processor, serving", "Every server ran on one processor, threads as well."
-
-
-def processors(trial: TrialRecord, side: str) -> set[int]:
-    """The processors of ``client`` or ``server``; none where nothing was pinned."""
-    cores = trial.pinning.get(side)
-    return set(cores) if isinstance(cores, list) else set()

@@ -20,7 +20,6 @@ import numpy as np
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.places import processors
 from bench.analysis.stats import Number, Spread
 from bench.plan.participants import BASE, FREE, PINNED
 from bench.plan.workloads import REFERENCE_SLOTS
@@ -165,7 +164,7 @@ def answer(analysis: Analysis) -> Answer | None:
 
 def all_of(trials: Sequence[TrialRecord]) -> str:
     """How many processors the threads had, in words."""
-    here = next((processors(t, "client") for t in trials if t.backend == FREE), set())
+    here = next((stats.processors(t, "client") for t in trials if t.backend == FREE), set())
     return plural(len(here), "processor") if here else "all processors"
 
 

@@ -24,7 +24,6 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.places import processors
 from bench.analysis.stats import CPU_PER_1000, CPU_PER_REQUEST, PAGES_PER_S, Blocks, Comparison
 from bench.analysis.wording import FOR_ONE, bases, prose
 from bench.plan.labels import Label
@@ -103,7 +102,7 @@ def of_point(analysis: Analysis, metric: stats.Metric, point: str | None) -> lis
     several = {
         trial.label
         for trial in stats.trials_of(analysis.records)
-        if Label.parse(trial.backend).name == FREE and len(processors(trial, "client")) != 1
+        if Label.parse(trial.backend).name == FREE and len(stats.processors(trial, "client")) != 1
     }
     here = (c for c in analysis.compare(metric) if c.point == point)
     compared = (c for c in here if c.label in MODELS and c.ratio.low is not None)

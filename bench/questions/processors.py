@@ -14,7 +14,6 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.places import processors as processors_of
 from bench.analysis.stats import Blocks, Comparison, Ratio
 from bench.analysis.wording import against, conjugated, interval
 from bench.plan.labels import Label
@@ -94,7 +93,7 @@ def rows(analysis: Analysis) -> list[ProcessorsRow]:
         ProcessorsRow(
             how=str(trials[0].params["processors"]),
             label=label,
-            client=processors_of(trials[0], "client"),
+            client=stats.processors(trials[0], "client"),
             rates={t.block: t.pages_per_s or 0.0 for t in trials},
             cpu={t.block: cost for t in trials if (cost := stats.CPU_PER_1000.value(t))},
             compared=compared.get((point, label)),

@@ -174,9 +174,11 @@ def combine(campaigns: Sequence[Path]) -> Groups:
         environment = analysis.campaign.environment
         groups[release(environment), processor(environment)].append(analysis)
     combined = [_group(*of, analyses) for of, analyses in groups.items()]
-    combined.sort(key=lambda group: group.count, reverse=True)
-    combined.sort(key=lambda group: [*map(int, re.findall(r"\d+", group.python))], reverse=True)
-    return Groups(groups=combined)
+
+    def rank(group: CampaignGroup) -> tuple[list[int], int]:
+        return [*map(int, re.findall(r"\d+", group.python))], group.count
+
+    return Groups(groups=sorted(combined, key=rank, reverse=True))
 
 
 def _group(python: str, on: str, analyses: Sequence[Analysis]) -> CampaignGroup:

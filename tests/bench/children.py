@@ -99,7 +99,7 @@ sys.stdin.readline()
 PARENT = """
 import subprocess, sys
 child = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-child.stdin.write(b"when it answers, it has opened and closed its libraries" + bytes([10]))
+child.stdin.write(b"when it answers, it has opened and closed its libraries\\n")
 child.stdin.flush()
 child.stdout.readline()
 print("ready")

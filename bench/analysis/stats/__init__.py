@@ -84,6 +84,7 @@ from bench.analysis.stats.records import (
     number_param,
     points_of,
     polled,
+    processors,
     served,
     share_of_ceiling,
     spread,

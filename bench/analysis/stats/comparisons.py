@@ -42,6 +42,7 @@ from bench.analysis.stats.records import (
     natural_key,
     points_of,
     polled,
+    processors,
     trials_of,
 )
 from bench.analysis.stats.work import apart, equal_work, faults_of
@@ -102,8 +103,8 @@ def floor_from(pairs: Pairs, spread: Collection[tuple[str, str]] = frozenset()) 
 
 def spread_out(records: Records) -> set[tuple[str, str]]:
     """Point and backend of the clients that had several processors."""
-    clients = {(t.point, t.backend): t.pinning.get("client") for t in trials_of(records)}
-    return {place for place, cores in clients.items() if isinstance(cores, list) and len(cores) > 1}
+    clients = {(t.point, t.backend): processors(t, "client") for t in trials_of(records)}
+    return {place for place, cores in clients.items() if len(cores) > 1}
 
 
 def aa_noise_floor(records: Records, metric: Metric = PAGES_PER_S) -> NoiseFloor:

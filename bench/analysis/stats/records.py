@@ -62,6 +62,12 @@ def polled(trial: TrialRecord) -> bool:
     return bool(trial.server_polls)
 
 
+def processors(trial: TrialRecord, side: str) -> set[int]:
+    """The processors of ``client`` or ``server``; none where nothing was pinned."""
+    cores = trial.pinning.get(side)
+    return set(cores) if isinstance(cores, list) else set()
+
+
 def asleep(trials: Iterable[TrialRecord]) -> frozenset[str]:
     """The labels whose server slept, if that of others polled; none where all had the same."""
     states: dict[bool, set[str]] = defaultdict(set)
