@@ -25,8 +25,8 @@ import psutil
 from rich.table import Table
 from rich.text import Text
 
-from bench.errors import BenchError
-from bench.machine import build, cpu, environment, host, kernel, procfs, switches
+from bench import BenchError
+from bench.machine import build, cpu, environment, host, procfs
 from bench.terminal import Terminal
 from bench.text import KIB
 
@@ -289,8 +289,8 @@ def check_ports(needs: Needs) -> Iterator[CheckResult]:
     other servers are therefore a nuisance, not a limit; there can be more of them
     than ports.
     """
-    if (ports := kernel.ephemeral_ports()) is not None:
-        needed, waiting = needs.of_share(needs.connections), kernel.tcp_sockets().get("tw", 0)
+    if (ports := host.ephemeral_ports()) is not None:
+        needed, waiting = needs.of_share(needs.connections), host.tcp_sockets().get("tw", 0)
         yield from judged("ports", needed > ports, ports=ports, waiting=waiting, needed=needed)
 
 
@@ -338,7 +338,7 @@ def check_noise(needs: Needs) -> Iterator[CheckResult]:
 
 def check_interpreter(needs: Needs) -> Iterator[CheckResult]:
     python = f"{platform.python_implementation()} {platform.python_version()}"
-    switched = {"gil": switches.gil(), "jit": switches.jit()}
+    switched = {"gil": build.gil(), "jit": build.jit()}
     yield from judged("interpreter", bool(build.python_build()["debug"]), python=python, **switched)
 
 

@@ -15,7 +15,7 @@ from rich.console import Console
 from bench.machine import doctor, host, procfs
 from bench.machine.doctor import Needs
 from bench.plan.backends import of_role
-from bench.plan.labels import Label
+from bench.plan.participants import Label
 from bench.plan.plan import Plan
 from bench.plan.workloads import Point
 from bench.text import KIB

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import mmap
+import random
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, is_dataclass
@@ -261,3 +262,31 @@ def own_times(number: int) -> memoryview[float]:
     """
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE
     return memoryview(mmap.mmap(-1, 8 * max(number, 1), flags=flags)).cast("d")
+
+
+# --- arrivals ----------------------------------------------------------------------------
+#
+# When the requests of an open loop are due and which need work, from the seed of the trial: a
+# worker and a load keep to it, and the analysis makes it again.
+
+WORK_EVERY: Final = 10
+"""One page in so many needs work, where any does."""
+
+
+def poisson(rate: float, seed: int, count: int) -> tuple[float, ...]:
+    """When ``count`` requests are due, in seconds from the start.
+
+    Exponential gaps of mean ``1 / rate``, so that arrivals bunch as those of independent
+    users do.
+    """
+    rng = random.Random(seed)
+    now, due = 0.0, []
+    for _ in range(count):
+        now += rng.expovariate(rate)
+        due.append(now)
+    return tuple(due)
+
+
+def chosen(count: int, every: int, seed: int) -> frozenset[int]:
+    """Which of so many pages need work: one in ``every``, at random places, so that they bunch."""
+    return frozenset(random.Random(seed).sample(range(count), count // every))

@@ -17,8 +17,8 @@ from pathlib import Path, PurePosixPath
 from posixpath import normpath
 from typing import Final
 
+from bench import BenchError
 from bench.cli.commands import talk
-from bench.errors import BenchError
 from bench.filesystem import read_text, write_text
 from bench.schema import CampaignRecord
 from bench.text import markdown_text

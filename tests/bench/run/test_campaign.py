@@ -18,7 +18,7 @@ from unittest import mock
 import psutil
 import pytest
 
-from bench import store, turnlog
+from bench import store
 from bench.launch import ROOT
 from bench.plan import plan, profiles
 from bench.plan.durations import trial_s
@@ -193,8 +193,8 @@ def torn(folder: Path) -> None:
     """Leave records, and the turns if there are any, as if killed while they were written."""
     with open(folder / store.FILE_NAME, "ab") as lines:
         lines.write(b'{"kind":"trial","trial":99,')
-    if (folder / turnlog.FILE_NAME).exists():
-        with open(folder / turnlog.FILE_NAME, "ab") as log:
+    if (folder / store.TURNS).exists():
+        with open(folder / store.TURNS, "ab") as log:
             log.write(b"\x1f\x8b\x08")
 
 
@@ -231,7 +231,7 @@ def test_a_campaign_that_is_struck_leaves_no_orphan_and_can_be_resumed(
     if options is TOGETHER:
         labels = sorted(map(str, todo.entries[0].labels))
         assert len(before) % len(labels) == 0  # whole blocks only
-        turns = turnlog.load(found.folder)
+        turns = store.load_turns(found.folder)
         assert sorted(block.block for block in turns) == [0, 1]
         assert all(sorted(block.labels) == labels for block in turns)
 
