@@ -10,7 +10,6 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 import psutil
 
@@ -68,29 +67,23 @@ def mhz() -> float | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Before:
-    probe_s: float
-    steal_s: float | None
-    load1: float
+Before = tuple[float, float | None, float]
+"""Seconds of the loop, stolen seconds and load before a trial, which dominates the load then."""
 
 
 def start() -> Before:
     """Probe the host before a trial (about 30 ms)."""
-    return Before(spin(), steal(), os.getloadavg()[0])
+    return spin(), steal(), os.getloadavg()[0]
 
 
 def finish(before: Before) -> HostNoise:
-    """Probe it again and report what happened in between.
-
-    ``load1`` is from before the trial; afterwards, the trial itself dominates it.
-    """
-    stolen = steal()
+    """Probe it again and report what happened in between."""
+    (probe_s, steal_s, load), stolen = before, steal()
     return HostNoise(
-        probe_before_s=before.probe_s,
+        probe_before_s=probe_s,
         probe_after_s=spin(),
-        steal_s=None if stolen is None or before.steal_s is None else stolen - before.steal_s,
-        load1=before.load1,
+        steal_s=None if stolen is None or steal_s is None else stolen - steal_s,
+        load1=load,
         mhz=mhz(),
     )
 
@@ -149,17 +142,14 @@ def ephemeral_ports() -> int | None:
     return ends[1] - ends[0] + 1
 
 
-def drain(deadline_s: float, below: int = 0) -> int | None:
+def drain(deadline_s: float, below: int = 0) -> None:
     """Wait until at most ``below`` TIME_WAIT and orphaned sockets are left, or ``deadline_s``.
 
-    Returns how many are in TIME_WAIT then. Where the kernel does not report them, returns None
-    at once.
+    Returns at once where the kernel does not report them.
     """
     until = time.monotonic() + deadline_s
-    while True:
+    while (waits_s := until - time.monotonic()) > 0:
         sockets = tcp_sockets()
-        left = sockets.get("tw", 0) + sockets.get("orphan", 0)
-        waits_s = until - time.monotonic()
-        if left <= below or waits_s <= 0:
-            return sockets.get("tw")
+        if sockets.get("tw", 0) + sockets.get("orphan", 0) <= below:
+            return
         time.sleep(min(POLL_S, waits_s))

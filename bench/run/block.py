@@ -299,22 +299,6 @@ NO_TURN: Final = (
     "was busy, or the turns of a load ended; give the point more (bench/plan/profiles.py)"
 )
 
-NO_RESULT: Final[dict[str, Any]] = {
-    "elapsed_s": None,
-    "pages": None,
-    "bytes": None,
-    "pages_per_s": None,
-    "redirects": None,
-    "digest": None,
-    "cpu": None,
-    "service_time": None,
-    "ledger": None,
-    "statuses": {},
-    "errors": {},
-    "mechanism": {},
-}
-"""The fields of a trial without a result."""
-
 AS_SEEN: Final = ("pages", "bytes", "redirects", "statuses", "errors", "digest")
 """What a result says and a record has under the same name."""
 
@@ -347,22 +331,16 @@ def identity(point: Point, turn: Turn, backend: Backend, number: int) -> dict[st
 def refused(point: Point, turn: Turn, backend: Backend, number: int, reason: str) -> TrialRecord:
     return TrialRecord(
         **identity(point, turn, backend, number),
-        **NO_RESULT,
         status="refused",
         reason=reason,
         started=now(),
         trial_s=0.0,
-        digest_expected=None,
-        kernel={},
-        host=None,
-        pinning={},
-        seeds={},
     )
 
 
 def recorded(trial: Trial, moved: dict[str, int | None], noise: HostNoise) -> TrialRecord:
     """Judge the trial and write it all down."""
-    bench, point, fields = trial.bench, trial.point, NO_RESULT
+    bench, point, fields = trial.bench, trial.point, dict[str, Any]()
     pinning, client, server = trial.pinning, trial.pinning.client, trial.pinning.server
     if point.load:  # the server is under test, where a client is otherwise
         client, server = server, client

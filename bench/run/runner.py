@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shlex
-import signal
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -141,8 +139,6 @@ def measure(
         f"about {minutes(expected_s)} min\nrecords: {shown(log.path)}",
         soft_wrap=True,
     )
-    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as a shell starts a job with &
-        console.print(f"Ctrl-C is ignored, as in the background; to stop: kill {os.getpid()}")
     with preflight.announced(console):
         end = campaign.run()
     return Finished(folder, store.load(folder), end)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import mmap
+import os
 import random
 import sys
 from collections.abc import Callable
@@ -228,6 +229,9 @@ def send(message: Message, replies: TextIO) -> None:
     print(encode(message), file=replies, flush=True)
 
 
+SHARED: Final = "/dev/shm"
+
+
 def obey(work: Callable[[Command, TextIO, TextIO], None], replies: TextIO) -> int:
     """Run the one command that comes on standard input. Exit code 2 when none comes, else 0."""
     line = sys.stdin.readline()
@@ -239,7 +243,10 @@ def obey(work: Callable[[Command, TextIO, TextIO], None], replies: TextIO) -> in
             raise TypeError(f"expected a command, got {line[:80]!r}")
         work(command, sys.stdin, replies)
     except Exception as error:
-        send(Failed(f"{type(error).__name__}: {error}"), replies)
+        said = f"{type(error).__name__}: {error}"
+        if isinstance(error, OSError) and not (error.filename or os.access(SHARED, os.W_OK)):
+            said += f"; {SHARED} is not writable, and processes have their semaphores there"
+        send(Failed(said), replies)
         raise
     return 0
 

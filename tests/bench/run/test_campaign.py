@@ -98,20 +98,6 @@ def test_a_complete_campaign_has_nothing_to_resume(finished: Path) -> None:
     assert "is complete; nothing to resume" in done.stderr
 
 
-def test_a_campaign_in_the_background_says_how_to_stop_it(tmp_path: Path) -> None:
-    """A shell makes what it starts with & ignore Ctrl-C, and nothing said so."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        done = small.harness(
-            *("run", *small.ONE, "--backends", "callbacks", "--blocks", "1", "--no-charts"),
-            *("--results", str(tmp_path)),
-        )
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert done.returncode == DONE
-    assert "Ctrl-C is ignored, as in the background; to stop: kill " in done.stdout
-
-
 def crawling(offspring: list[psutil.Process]) -> bool:
     return any(small.runs(one, "bench.sides.worker") for one in offspring)
 

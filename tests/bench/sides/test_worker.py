@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import os
 import subprocess
 import sys
 import time
@@ -20,7 +22,17 @@ from bench.launch import ROOT
 from bench.machine import build
 from bench.sides import worker
 from bench.sides.process import Child, ProcessError, WorkerProcess
-from bench.sides.protocol import GO, Command, Result, Schedule, chosen, decode, poisson
+from bench.sides.protocol import (
+    GO,
+    Command,
+    Result,
+    Schedule,
+    chosen,
+    decode,
+    encode,
+    obey,
+    poisson,
+)
 from bench.sides.servers import Server
 from crawlers import callbacks
 from crawlers.job import CrawlReport, Job
@@ -35,16 +47,12 @@ def server() -> Iterator[Server]:
         yield running
 
 
+COMMAND = Command(backend="callbacks", prefix="http://x", urls=None, slots=2, timeout_s=10)
+
+
 def command(server: Server, out: Path, backend: str = "callbacks") -> Command:
-    return Command(
-        backend=backend,
-        prefix=server.prefix,
-        warmup_prefix=server.prefix,
-        urls=None,
-        slots=2,
-        timeout_s=10,
-        out=str(out / "times"),
-    )
+    where, times = server.prefix, str(out / "times")
+    return replace(COMMAND, backend=backend, prefix=where, warmup_prefix=where, out=times)
 
 
 def crawl(server: Server, told: Command) -> Result:
@@ -138,6 +146,24 @@ def test_a_line_that_is_not_a_command_fails_the_worker(line: str, why: str) -> N
         worker.send(line)
         with pytest.raises(ProcessError, match=why):
             worker.ready(SOON_S)
+
+
+@pytest.mark.parametrize("writable", [True, False])
+def test_semaphores_without_a_place_are_explained(
+    writable: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """multiprocessing says no more than "Permission denied" then."""
+
+    def work(*_: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    replies, told = io.StringIO(), replace(COMMAND, backend="processes")
+    monkeypatch.setattr(os, "access", lambda path, mode: writable)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(encode(told)))
+    with pytest.raises(PermissionError):
+        obey(work, replies)
+    assert "Permission denied" in replies.getvalue()
+    assert ("/dev/shm is not writable" in replies.getvalue()) != writable
 
 
 def test_it_carries_nothing_but_the_crawlers() -> None:
