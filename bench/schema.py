@@ -449,10 +449,10 @@ class CeilingRecord(Record):
     tool: str  # "wrk 4.1.0"
     site: str
     connections: int
-    requests_per_s: Rate | None
-    server_cpu_share: float | None  # of one processor
-    client_cpu_share: float | None
-    errors: int
+    requests_per_s: Rate | None = None
+    server_cpu_share: float | None = None  # of one processor
+    client_cpu_share: float | None = None
+    errors: int = 0
     started: str
     reason: str | None = None  # why there is no ceiling
 

@@ -83,11 +83,11 @@ class Held(Condition):
         reader = memory.Reader([sides.tested.pid], [sides.other.pid])
         memory.wait_until_settled()
         before = reader.read()
-        sides.hold()
+        sides.barrier.hold()
         yield
         sides.wait_until_held()
         full = reader.read()
-        sides.release()
+        sides.barrier.release()
         sides.parts["memory"] = memory.memory(before, full, sides.slots, sides.theirs)
 
     def seen(self, sides: Sides) -> Fields:
@@ -116,7 +116,7 @@ class Interrupted(Condition):
 
     @contextmanager
     def around(self, sides: Sides) -> Iterator[None]:
-        sides.hold()
+        sides.barrier.hold()
         yield
         sides.wait_until_held()
         sides.parts["work_s"] = sides.server.work_s()

@@ -128,7 +128,7 @@ class Host:
             trial.worker.ready(READY_S)
         for trial in self.trials:
             trial.server.reset()
-            trial.hold()
+            trial.server.hold()
         memory.wait_until_settled()
         workers = [trial.worker.pid for trial in self.trials]
         self.reader = memory.Reader(workers, [trial.server.pid for trial in self.trials])
@@ -139,7 +139,7 @@ class Host:
             trial.worker.go()
 
     def look(self) -> HostStatus:
-        held = sum(self.pool.map(Crawling.held, self.trials))
+        held = sum(self.pool.map(lambda trial: trial.server.held(), self.trials))
         for trial in self.trials:
             if trial.result is None:
                 with suppress(TimeoutError):
