@@ -19,8 +19,7 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import AT_LEVEL, CPU_PER_1000, PAGES_PER_S, Comparison, MemoryFit
 from bench.analysis.stats.campaigns import FEWEST, Combined
 from bench.analysis.wording import between, change, interval
-from bench.plan.labels import Label
-from bench.plan.participants import FREE, PINNED
+from bench.plan.participants import FREE, PINNED, Label
 from bench.questions import answers, churn, handovers, hold, interpreters, mixed, tls_pages
 from bench.questions.question import Headline, paragraph
 from bench.report import campaigns, cite, findings, markup, summary

@@ -35,8 +35,7 @@ from bench.costs import report as costs_report
 from bench.fleet import report as fleet_report
 from bench.fleet import trial as fleet_trial
 from bench.launch import RESULTS, ROOT
-from bench.plan.labels import Label
-from bench.plan.participants import PINNED
+from bench.plan.participants import PINNED, Label
 from bench.questions import SERVE, analysis_in, answers, equal
 from bench.report import campaigns, cite, files, markup, page
 from bench.report.tables import grid
