@@ -108,10 +108,8 @@ def test_a_server_has_numbers_where_it_was_measured() -> None:
     held = [one for one in holding(blocks=2) if isinstance(one, TrialRecord)]
     loaded = costed(serve.COLUMNS, blocks=2)
     both = Numbers(analysed([*loaded, *held]))
-    assert both.serves
     assert float(both.server("threads")) > float(both.server("callbacks"))
     assert both.server("aiohttp") == MISSING
-    assert not Numbers(analysed(loaded)).serves
 
 
 def test_a_number_to_cite_says_nothing_about_other_cases(numbers: Numbers) -> None:

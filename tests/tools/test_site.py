@@ -81,7 +81,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not (RESULTS / "reference").is_dir():
         pytest.skip("there is no reference campaign")
     folder = tmp_path_factory.mktemp("docs") / "site"
-    site.build(folder, RESULTS / "reference")
+    site.build(folder)
     return folder
 
 
