@@ -24,15 +24,17 @@ SpreadOver = Literal["apart", "shared"]
 """How a client gets every processor: all but the server's, or all, the server's included."""
 
 
-def _measurable(rate: float) -> float:
-    """Refuse a rate that no clock could give: charts cannot put it on an axis with others."""
-    if 0 < rate < 1e-9:
-        raise ValueError("too small to be measured")
-    return rate
+def _current(version: int) -> int:
+    if version != SCHEMA_VERSION:
+        raise ValueError(
+            f"schema version {version}, but this program reads {SCHEMA_VERSION}; use the commit "
+            "that the campaign was made with"
+        )
+    return version
 
 
 Seconds = Annotated[float, Field(ge=0, lt=1e12)]
-Rate = Annotated[float, Field(ge=0, lt=1e12), AfterValidator(_measurable)]
+Rate = Annotated[float, Field(ge=0, lt=1e12)]
 
 
 class Record(BaseModel):
@@ -108,7 +110,7 @@ class CampaignRecord(Record):
     """First line of a campaign: its plan and its environment."""
 
     kind: Literal["campaign"] = "campaign"
-    schema_version: int = SCHEMA_VERSION
+    schema_version: Annotated[int, AfterValidator(_current)] = SCHEMA_VERSION
     campaign: str  # "20261121-051200-1a2b3c"
     created: str  # ISO 8601, UTC
     profile: str  # "quick", or "quick+full" where --only took points of both
