@@ -11,6 +11,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
 from matplotlib.figure import Figure
@@ -18,6 +19,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from scipy.optimize import isotonic_regression
 
 from bench import filesystem
 from bench.palette import adapting
@@ -301,16 +303,9 @@ def measure(text: str, size: float, weight: str = "normal") -> float:
 
 
 def spread_apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Positions in ascending order, at least ``gap`` apart, as near to ``wanted`` as may be.
-
-    Pool-adjacent-violators on the shifted positions: the least-squares answer.
-    """
-    groups: list[tuple[float, int]] = []  # mean of (wanted - i * gap), members
-    for i, value in enumerate(wanted):
-        groups.append((value - i * gap, 1))
-        while len(groups) > 1 and groups[-2][0] > groups[-1][0]:
-            (a, n), (b, m) = groups[-2], groups[-1]
-            groups[-2:] = [((a * n + b * m) / (n + m), n + m)]
-    flat = [mean for mean, members in groups for _ in range(members)]
-    top = high - gap * (len(wanted) - 1)
-    return [min(max(v, low), max(low, top)) + i * gap for i, v in enumerate(flat)]
+    """Positions in ascending order, at least ``gap`` apart, as near to ``wanted`` as may be."""
+    steps = gap * np.arange(len(wanted))
+    nearest = isotonic_regression(np.array(wanted) - steps).x  # the least-squares answer
+    return [
+        float(x) for x in np.clip(nearest, low, max(low, high - gap * (len(wanted) - 1))) + steps
+    ]
