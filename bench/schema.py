@@ -12,7 +12,7 @@ same name.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 
@@ -104,24 +104,6 @@ class Rung(Record):
     missing: str | None  # why it did not run
 
 
-class Cut(Record):
-    """A point that has fewer blocks than its profile gives it, to save time."""
-
-    point: str
-    planned: int
-    blocks: int
-
-
-class Budget(Record):
-    """What was cut so that a campaign took no longer than it might; in older campaigns only."""
-
-    budget_s: float
-    slowness: float  # time of a trial here over its time on the reference machine
-    planned_s: float  # without the cuts
-    expected_s: float
-    cuts: list[Cut]
-
-
 class CampaignRecord(Record):
     """First line of a campaign: its plan and its environment."""
 
@@ -141,7 +123,7 @@ class CampaignRecord(Record):
     plan: list[PointPlan] = Field(default_factory=list)
     interpreters: list[Interpreter] = Field(default_factory=list)  # oldest first; empty: our own
     interpreters_missing: dict[str, str] = Field(default_factory=dict)  # name -> reason
-    budget: Budget | None = None  # None: not limited
+    budget: dict[str, Any] | None = None  # what was cut to save time; in older campaigns only
     rungs: list[Rung] = Field(default_factory=list)  # every backend that was considered
 
     @property
@@ -391,23 +373,23 @@ class TrialRecord(Record):
     family: str
     rung: int
     status: Status
-    reason: str | None
+    reason: str | None = None
     started: str  # ISO 8601, UTC
     trial_s: Seconds  # wall time of the trial, overhead included
-    elapsed_s: Seconds | None  # the timed part
-    pages: int | None
-    bytes: int | None
-    pages_per_s: Rate | None
+    elapsed_s: Seconds | None = None  # the timed part
+    pages: int | None = None
+    bytes: int | None = None
+    pages_per_s: Rate | None = None
     offered_per_s: Rate | None = None
     achieved_per_s: Rate | None = None
     late_starts: int | None = None
-    statuses: dict[str, int]
-    errors: dict[str, int]
-    redirects: int | None
-    digest: str | None
-    digest_expected: str | None
-    cpu: Cpu | None
-    service_time: Latency | None
+    statuses: dict[str, int] = Field(default_factory=dict)
+    errors: dict[str, int] = Field(default_factory=dict)
+    redirects: int | None = None
+    digest: str | None = None
+    digest_expected: str | None = None
+    cpu: Cpu | None = None
+    service_time: Latency | None = None
     response_time: Latency | None = None
     work: Work | None = None  # of the workload where some pages need work
     memory: Memory | None = None
@@ -415,13 +397,14 @@ class TrialRecord(Record):
     fairness: Fairness | None = None  # of the workload that measures it
     switches: Switches | None = None  # None: of a server
     turns: Turns | None = None  # None: a whole trial, run alone
-    ledger: Ledger | None
+    ledger: Ledger | None = None
     limiter: Limiter | None = None
-    mechanism: dict[str, str | int]  # threads_peak, loop, selector, parser, gc_collections ...
-    kernel: dict[str, int | None]  # deltas: ListenOverflows, TCPTimeouts, RetransSegs ...
-    host: HostNoise | None
-    pinning: dict[str, list[int] | str | None]  # client, server; "reason" when not pinned
-    seeds: dict[str, int]
+    mechanism: dict[str, str | int] = Field(default_factory=dict)  # loop, parser, threads_peak ...
+    kernel: dict[str, int | None] = Field(default_factory=dict)  # growth: TCPTimeouts ...
+    host: HostNoise | None = None
+    # client, server; "reason" when not pinned
+    pinning: dict[str, list[int] | str | None] = Field(default_factory=dict)
+    seeds: dict[str, int] = Field(default_factory=dict)
     ready_s: Seconds | None = None  # from the start of the processes until both were warm
     shares: Shares | None = None
     page_faults: int | None = None  # of what is under test; none of them needed a disk
@@ -466,10 +449,10 @@ class CeilingRecord(Record):
     tool: str  # "wrk 4.1.0"
     site: str
     connections: int
-    requests_per_s: Rate | None
-    server_cpu_share: float | None  # of one processor
-    client_cpu_share: float | None
-    errors: int
+    requests_per_s: Rate | None = None
+    server_cpu_share: float | None = None  # of one processor
+    client_cpu_share: float | None = None
+    errors: int = 0
     started: str
     reason: str | None = None  # why there is no ceiling
 

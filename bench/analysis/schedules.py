@@ -14,11 +14,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bench import arrivals
 from bench.analysis import stats
 from bench.analysis.stats import number_param
 from bench.plan.participants import SPREADING
 from bench.schema import Latency, TrialRecord, Work
+from bench.sides.protocol import chosen, poisson
 from crawlers.catalogue import HANDED_OVER
 
 KEEPS_UP: Final = 0.99
@@ -112,8 +112,8 @@ def schedule(trial: TrialRecord, work: Work) -> SlotSchedule:
     """The schedule of a trial, drawn again from its seed."""
     count = int(number_param(trial, "urls") or work.expected * work.every)
     return SlotSchedule(
-        arrivals.poisson(number_param(trial, "rate") or 0.0, work.seed, count),
-        arrivals.chosen(count, work.every, work.seed),
+        poisson(number_param(trial, "rate") or 0.0, work.seed, count),
+        chosen(count, work.every, work.seed),
     )
 
 

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.errors import BenchError
+from bench import BenchError
 from bench.launch import run_module
 from bench.schema import Interpreter
 

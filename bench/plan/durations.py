@@ -26,8 +26,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from bench.plan.labels import Label
-from bench.plan.participants import BASE
+from bench.plan.participants import BASE, Label
 from bench.plan.plan import PlannedPoint
 from bench.plan.workloads import Point
 from crawlers.catalogue import OURS

@@ -16,7 +16,7 @@ from typing import Final
 from bench.analysis import stats, wording
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, USER_PER_CONNECTION, Blocks, Comparison, Spread
-from bench.plan.labels import Label, on_each
+from bench.plan.participants import Label, on_each
 from bench.questions.question import Answer, Headline
 from bench.show import cells
 from bench.show.figures import Axis, Figure, Lines, Plot, Unit, line

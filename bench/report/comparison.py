@@ -24,10 +24,10 @@ import numpy as np
 from rich.console import Console
 from scipy import special
 
+from bench import BenchError
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import AT_LEVEL, LEVEL, MIN_BLOCKS, Metric, Ratio
-from bench.errors import BenchError
 from bench.report import tables
 from bench.schema import Environment
 from bench.show.table import MISSING, Cell, CellMakers, Column, Table, Tone, name, tabled, words

@@ -17,7 +17,7 @@ from typing import Final
 from markupsafe import Markup
 from rich.console import Console
 
-from bench import filesystem, store, turnlog
+from bench import filesystem, store
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.palette import PALETTES
@@ -172,7 +172,7 @@ def downloads(analysis: Analysis, folder: Path, sections: Sequence[Section]) -> 
     names = {
         store.FILE_NAME: "raw records",
         store.PACKED: "raw records, compressed",
-        turnlog.FILE_NAME: "every turn",
+        store.TURNS: "every turn",
         **{name: what for section in sections for name, what in section.records.items()},
         files.SUMMARY: "tables",
         files.CITATION: "BibTeX",
@@ -187,7 +187,7 @@ def build(analysis: Analysis, folder: Path, file: Path, sections_of: SectionsOf)
     """Draw the charts and write summary, page and citation to ``folder``; returns the charts.
 
     ``file`` holds the records: its checksum is cited, and what other rooms add has
-    its own records beside it. Raises :class:`bench.errors.BenchError` when something
+    its own records beside it. Raises :class:`bench.BenchError` when something
     cannot be written.
     """
     sha256 = cite.checksum(file)

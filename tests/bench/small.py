@@ -21,8 +21,7 @@ from bench.cli import DONE, FAILED, INTERRUPTED
 from bench.launch import ROOT
 from bench.machine import cpu
 from bench.plan import backends, workloads
-from bench.plan.labels import Label
-from bench.plan.participants import usually
+from bench.plan.participants import Label, usually
 from bench.plan.plan import Turn
 from bench.plan.workloads import Point
 from bench.run import block

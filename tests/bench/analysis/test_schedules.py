@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench import arrivals
 from bench.analysis.schedules import (
     SLACK_S,
     STEP_S,
@@ -18,6 +17,7 @@ from bench.analysis.schedules import (
     responses,
     shared_rate,
 )
+from bench.sides.protocol import poisson
 from tests.bench.report.charts.campaigns import made
 from tests.bench.synthetic import analysed
 
@@ -67,5 +67,5 @@ def test_nobody_is_earlier_than_alone_or_later_than_all_work(
 
 
 def test_a_loop_with_nothing_to_do_is_late_by_half_a_millisecond_on_average() -> None:
-    plan = SlotSchedule(arrivals.poisson(20, 5, 2000), ())
+    plan = SlotSchedule(poisson(20, 5, 2000), ())
     assert mean(responses(plan, 0.0, 0.0)) == pytest.approx(STEP_S / 2 + SLACK_S, rel=0.05)

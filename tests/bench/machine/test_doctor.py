@@ -172,8 +172,8 @@ def test_a_thread_takes_as_many_mappings_as_the_kernel_lists(
     found = environment.maps_per_thread()
     assert found in (2, 3)
     put(empty, "proc/sys/vm/max_map_count", "65530\n")
-    (limit,) = (each for each in doctor.thread_limits() if each.name == doctor.MAX_MAP_COUNT)
-    assert limit.left == (65530 - doctor.SPARE_MAPS) // found
+    left = doctor.thread_limits()[doctor.MAX_MAP_COUNT]
+    assert left == (65530 - doctor.SPARE_MAPS) // found
     monkeypatch.setattr(environment, "maps_per_thread", lambda: None)
     assert doctor.maps_of_thread() == doctor.MAPS_PER_THREAD
 

@@ -21,8 +21,7 @@ from bench.plan.durations import (
     turn_s,
     weight,
 )
-from bench.plan.labels import TWIN, Label
-from bench.plan.participants import usually
+from bench.plan.participants import TWIN, Label, usually
 from bench.plan.plan import PlannedPoint
 from bench.plan.profiles import profile
 from bench.plan.workloads import c10k, fetch, openloop, serve, throughput, waiting, whole

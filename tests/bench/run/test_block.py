@@ -17,7 +17,6 @@ import numpy as np
 import psutil
 import pytest
 
-from bench.arrivals import WORK_EVERY
 from bench.conditions.condition import ASLEEP
 from bench.conditions.held import HELD, Filling
 from bench.conditions.processors import ALL, EVERYWHERE, Spreading
@@ -25,8 +24,7 @@ from bench.conditions.recorders import NULL
 from bench.conditions.schedule import Opening, Scheduled
 from bench.conditions.work import WithWork
 from bench.plan import plan, workloads
-from bench.plan.labels import Label
-from bench.plan.participants import ABLE, CITED, usually
+from bench.plan.participants import ABLE, CITED, Label, usually
 from bench.plan.plan import Turn, labels_of
 from bench.plan.workloads import (
     SERVED,
@@ -45,6 +43,7 @@ from bench.run.trial import Bench, Crawling, Serving, Trial
 from bench.run.turns import TurnTaken
 from bench.schema import Shares, TrialRecord, TurnsRecord
 from bench.sides import working
+from bench.sides.protocol import WORK_EVERY
 from bench.sides.servers import Server, ServerError, Tls
 from bench.text import KIB
 from crawlers.catalogue import OURS
@@ -293,7 +292,7 @@ def test_a_block_waits_for_its_sockets_once(bench: Bench, monkeypatch: pytest.Mo
             late.append(self.args)
             raise
 
-    monkeypatch.setattr("bench.run.record.drain", drain)
+    monkeypatch.setattr("bench.machine.host.drain", drain)
     monkeypatch.setattr(subprocess.Popen, "wait", wait)
     run(bench, SHORTER, "callbacks", "callbacks#2")
     assert drain.call_count == 1

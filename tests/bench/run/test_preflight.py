@@ -11,8 +11,7 @@ from rich.console import Console
 
 from bench.plan import plan, workloads
 from bench.plan.durations import plan_s
-from bench.plan.labels import Label
-from bench.plan.participants import usually
+from bench.plan.participants import Label, usually
 from bench.plan.plan import PlannedPoint
 from bench.plan.profiles import profile
 from bench.run import preflight, runner
