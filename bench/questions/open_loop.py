@@ -98,7 +98,7 @@ def answer(analysis: Analysis) -> Answer | None:
     tail = in_the_tail(times, shared) if shared else None
     late = behind(data, models, rate) if rate else None
     figures = [spectrum(shown, data, shared, tail)] if shared and len(shown) > 1 else []
-    over = over_rates(shown, data, times)
+    over = over_capacity(shown, data, times)
     return Answer(
         tail or late,
         PROSE.format(further=f" {late.text} ({late.behind})." if late and tail else ""),
@@ -172,31 +172,32 @@ def _row(measured: Measured, label: str, rate: float, trials: Sequence[TrialReco
     ]
 
 
-def over_rates(labels: Sequence[str], data: ByRate, measured: Measured) -> Figure | None:
-    """Response times over the rate, as far as each backend keeps up."""
-    x, y = Axis("requests/s offered", "counts"), Axis("", "times")
+def over_capacity(labels: Sequence[str], data: ByRate, measured: Measured) -> Figure | None:
+    """Response times over the share of what each backend can do at most."""
+    most = {label: rate for label in labels if (rate := capacity(data[label]))}
+    x, y = Axis("offered, as a share of each one’s capacity", "shares"), Axis("", "times")
     panels = {"p50": "response time, median", "p99": "response time, p99"}
     plots = []
     for part, title in panels.items():
         of = {
-            label: line((rate, measured.spread(label, key(part, rate))) for rate in data[label])
-            for label in labels
+            label: line((r / top, measured.spread(label, key(part, r))) for r in data[label])
+            for label, top in most.items()
         }
-        plots.append(Plot({label: points for label, points in of.items() if points}, x, y, title))
+        lines = {label: points for label, points in of.items() if points}
+        plots.append(Plot(lines, x, y, title, beyond=(1.0, "no value")))
     if len(plots[1].lines) < 2:
         return None
-    most = [f"{label} {count(rate)}" for label in labels if (rate := capacity(data[label]))]
+    rates = [f"{label} {count(most[label])}" for label in plots[1].lines]
     return Figure(
         name=NAME,
-        title="Open loop: response time over the rate",
+        title="Open loop: response time over the share of capacity",
         subtitle="From the intended start to the last byte; "
-        + blocks_words(plots[1].spreads, each=" a rate"),
-        data=Lines(plots, columns=2),
+        + blocks_words(plots[1].spreads, "shaded", " a rate"),
+        data=Lines(plots, columns=2, ranges="shades"),
         notes=(
-            "A line ends where a backend no longer keeps up: a queue grows as long as the load "
-            "lasts.",
+            "Beyond capacity there is no value: a queue grows as long as the load lasts.",
             *listed([trial for label in labels for own in data[label].values() for trial in own]),
-            *[f"Requests/s where more were offered: {listing(most)}."] * bool(most),
+            f"Capacity in requests/s, where more were offered: {listing(rates)}.",
         ),
     )
 

@@ -12,6 +12,7 @@ import gzip
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from markupsafe import Markup
@@ -82,6 +83,10 @@ def page(
         chart.name: markup.svg(chart.name, chart.alt, chart.files["svg"], colours)
         for chart in charts
     }
+    narrow = {
+        chart.name: [markup.svg(file.stem, chart.alt, file, colours) for file in chart.narrow]
+        for chart in charts
+    }
     first = shown_first([*pictures])
     return templates.get_template("page.html").render(
         campaign=campaign,
@@ -94,6 +99,7 @@ def page(
         footer=footer(analysis),
         tables=page_tables(analysis),
         pictures=pictures,
+        narrow=narrow,
         folder=folder,
         glance=next((chart for chart in charts if chart.name == GLANCE), None),
         figures=[x for name in first for x in charts if x.name == name and name != GLANCE],
@@ -192,11 +198,16 @@ def build(analysis: Analysis, folder: Path, file: Path, sections_of: SectionsOf)
     """
     sha256 = cite.checksum(file)
     sections = sections_of(analysis, file.parent)
-    drawn = render_all(analysis, folder / files.CHARTS)
-    filesystem.write_text(folder / files.SUMMARY, summary.to_markdown(analysis))
-    filesystem.write_text(folder / files.CITATION, cite.bibtex(analysis.campaign, sha256))
-    # Last: it links to what is there.
-    text = page(analysis, drawn, folder, sha256, sections)
+    try:
+        narrow = TemporaryDirectory(prefix="c10k-")
+    except OSError as error:
+        raise store.StoreError(f"{error.filename}: {error.strerror}") from None
+    with narrow:
+        drawn = render_all(analysis, folder / files.CHARTS, narrow=Path(narrow.name))
+        filesystem.write_text(folder / files.SUMMARY, summary.to_markdown(analysis))
+        filesystem.write_text(folder / files.CITATION, cite.bibtex(analysis.campaign, sha256))
+        # Last: it links to what is there.
+        text = page(analysis, drawn, folder, sha256, sections)
     filesystem.write_text(folder / files.PAGE, text)
     return drawn
 

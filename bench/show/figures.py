@@ -105,7 +105,9 @@ class Axis:
     """
 
     label: str
-    scale: Literal["linear", "values", "counts", "times", "ratios", "nines", "names"] = "linear"
+    scale: Literal["linear", "values", "counts", "times", "ratios", "nines", "shares", "names"] = (
+        "linear"
+    )
     words: Callable[[float], str] = number
 
 
@@ -123,6 +125,7 @@ class Plot:
     clouds: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)  # samples
     marks: Mapping[str, LinePoint] = field(default_factory=dict)  # in place of one mark per point
     shade: tuple[float | None, float] | None = None  # from where to where, None: the left end
+    beyond: tuple[float, str] | None = None  # from where on there is no value, and why
 
     @property
     def spreads(self) -> list[Spread]:
@@ -138,6 +141,7 @@ class Lines:
 
     plots: Sequence[Plot]
     columns: int = 1
+    ranges: Literal["bars", "shades"] = "bars"
     told: bool = False  # names at the ends of lines have the last value with them
 
     @property

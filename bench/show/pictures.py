@@ -27,7 +27,7 @@ MOST: Final = 8
 """Labels of a kind that are named, and points of a line: a longer list says less."""
 
 SCALES: Final[dict[str, Callable[[float], str]]] = {
-    **{"times": duration, "counts": count},
+    **{"times": duration, "counts": count, "shares": "{:.0%}".format},
     **{"ratios": "{:.2f}".format, "nines": lambda nines: f"p{100 - 100 * 10**-nines:.3g}"},
 }
 

@@ -140,12 +140,12 @@ def of_blocks(counts: Iterable[int], each: str = "") -> str:
     return f"{words} (indicative{below})"
 
 
-def blocks_words(spreads: Iterable[Spread], each: str = "") -> str:
+def blocks_words(spreads: Iterable[Spread], ranges: str = "bars", each: str = "") -> str:
     """``median of 6 blocks, bars from lowest to highest``, for the points that are drawn."""
     counts = {spread.count for spread in spreads}
     if counts == {1}:
         return f"{of_blocks(counts, each)}, no spread"
-    return f"median of {of_blocks(counts, each)}, bars from lowest to highest"
+    return f"median of {of_blocks(counts, each)}, {ranges} from lowest to highest"
 
 
 def listed(trials: Sequence[TrialRecord]) -> tuple[str, ...]:

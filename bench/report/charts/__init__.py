@@ -18,7 +18,7 @@ from bench.questions.question import RANGES
 from bench.report.charts import kinds
 from bench.report.charts.look import Format, Look, Shape, style
 from bench.report.charts.slide import Slide
-from bench.show.figures import Figure
+from bench.show.figures import Bars, Figure, FigureData
 from bench.show.pictures import alone, alt, contradiction, labels_of, ranged, says_something, ticked
 from bench.show.words import BY_SERVER, footer
 
@@ -50,6 +50,8 @@ class Chart:
     title: str  # the headline
     alt: str
     files: Mapping[Format, Path]  # format -> file
+    said: tuple[str, ...] = ()  # its subtitle and notes
+    narrow: Sequence[Path] = ()  # SVGs for a phone, without words that a page has
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,7 @@ class Sheet:
     footer: Sequence[str]
     formats: Sequence[Format] = ("svg", "png")
     shape: Shape = "wide"
+    narrow: Path | None = None  # where drawings for a phone go, if they are wanted
 
     def draw(self, figure: Figure) -> Chart:
         """Draw one chart and write its alt text beside it.
@@ -75,7 +78,18 @@ class Sheet:
             slide = laid_out(figure, look, self.footer)
             for kind, path in files.items():
                 slide.save(path, kind)
-        return Chart(figure.name, figure.heading, words, files)
+        around = (figure.subtitle, *figure.notes)
+        return Chart(figure.name, figure.heading, words, files, around, self._narrow(figure))
+
+    def _narrow(self, figure: Figure) -> list[Path]:
+        if self.narrow is None:
+            return []
+        sheet = Sheet(self.narrow, self.backends, (), ("svg",), "narrow")
+        bare = wordless(figure)
+        return [  # on a phone its panels are below one another
+            sheet.draw(replace(bare, name=f"{figure.name}-{n}", data=part)).files["svg"]
+            for n, part in enumerate(in_parts(figure.data), 1)
+        ]
 
 
 def render_all(
@@ -83,13 +97,15 @@ def render_all(
     outdir: Path,
     formats: Sequence[Format] = ("svg", "png"),
     only: Sequence[str] | None = None,
+    narrow: Path | None = None,
 ) -> list[Chart]:
     """Draw every chart that the records have data for, into ``outdir``, in story order.
 
-    ``only`` names the charts to draw. The same records give the same SVG and PNG, to the byte.
+    ``only`` names the charts to draw. Drawings for a phone go to ``narrow``. The same records give
+    the same SVG and PNG, to the byte.
     """
     filesystem.make_folder(outdir)
-    sheet = Sheet(outdir, analysis.backends, footer(analysis), formats)
+    sheet = Sheet(outdir, analysis.backends, footer(analysis), formats, narrow=narrow)
     figures = story(analysis).items()
     return [sheet.draw(figure) for name, figure in figures if only is None or name in only]
 
@@ -140,3 +156,10 @@ def designed(figure: Figure) -> Figure:
         headline=headline and re.sub("async/await", "async_await", headline, flags=re.IGNORECASE),
         notes=(*[BY_SERVER] * figure.hollow, *notes[:-1], *[" ".join(last)] * bool(last)),
     )
+
+
+def in_parts(data: FigureData) -> Sequence[FigureData]:
+    """Each panel as a picture of its own."""
+    if isinstance(data, Bars):
+        return [replace(data, panels=[panel]) for panel in data.panels]
+    return [replace(data, plots=[plot], columns=1) for plot in data.plots]

@@ -274,6 +274,8 @@ def draw_lines(figure: Lines, slide: Slide) -> None:
         if plot.shade:
             low, until = plot.shade
             axes.axvspan(low or axes.get_xlim()[0], until, color=slide.palette.band, zorder=0)
+        if plot.beyond:
+            _beyond(slide, axes, *plot.beyond)
         if row == rows - 1 and column == columns // 2:
             axes.set_xlabel(plot.x.label)
         if small:
@@ -318,7 +320,10 @@ def _lines(
             axes.scatter(across, up, s=14, color=look.colour, alpha=0.3, zorder=2)
         for hair in plot.hairs.get(label, ()):
             _thin(axes, hair, look.colour, 0.8, alpha=0.4)
-        if not plot.hairs:
+        if figure.ranges == "shades":
+            low, high = [p.y.low for p in points], [p.y.high for p in points]
+            axes.fill_between(xs, low, high, color=look.colour, alpha=0.18, linewidth=0)
+        elif not plot.hairs:
             _ranges(axes, look, xs, points)
         # A single trial is a mark, and no line leads to it.
         for start, end in pairwise(range(len(points))):
@@ -391,6 +396,9 @@ def _x_axis(axes: Axes, axis: Axis, column: Sequence[Plot], *, small: bool) -> N
             nines_axis(axes, high)
         case "values":
             value_axis(axes, places, axis="x", words=axis.words)
+        case "shares":
+            value_axis(axes, [high], axis="x", words=lambda s: f"{100 * s:.0f}\N{NO-BREAK SPACE}%")
+            axes.set_xlim(0, high * 1.02)
         case "names":
             axes.set_xticks(places, [axis.words(place) for place in places], rotation=45.0)
             axes.set_xlim(low - 0.6, high + 0.6)
@@ -428,6 +436,17 @@ def _y_axis(slide: Slide, axes: Axes, plot: Plot, row: Sequence[Plot]) -> None:
             value_axis(axes, values, words=plot.y.words)
         case _:
             value_axis(axes, [max(values)], words=plot.y.words)
+
+
+def _beyond(slide: Slide, axes: Axes, start: float, why: str) -> None:
+    """From where on there is no value, only an arrow."""
+    axes.set_xlim(0, start * 1.22)
+    axes.axvspan(start, start * 1.22, color=slide.palette.band, zorder=0)
+    where, ink = axes.get_xaxis_transform(), slide.palette.ink
+    arrow = {"arrowstyle": "-|>", "color": ink, "linewidth": 2.0}
+    ends = (start * 1.2, 0.95), (start * 1.02, 0.95)
+    axes.annotate("", *ends, xycoords=where, textcoords=where, arrowprops=arrow)
+    axes.annotate(why, (start * 1.02, 0.92), xycoords=where, va="top", fontsize=12, color=ink)
 
 
 def draw(data: FigureData, slide: Slide) -> None:

@@ -15,13 +15,14 @@ from bench.palette import PALETTES, mix, readable
 from bench.plan.participants import MAIN_VARIANTS, Label
 from bench.show.words import is_stack
 
-Shape = Literal["wide", "stage"]
-"""The stage is the free part of a slide that has a title of its own."""
+Shape = Literal["wide", "stage", "narrow"]
+"""The stage is the free part of a slide that has a title of its own; narrow is for a phone."""
 Format = Literal["svg", "png"]
 
 SIZES: Final[Mapping[Shape, tuple[float, float]]] = {
     "wide": (12.8, 7.2),
     "stage": (12.0, 4.9),
+    "narrow": (7.0, 6.4),
 }
 
 #: Dots per inch of the layout; PNG files are written at twice this.
@@ -70,6 +71,7 @@ class Look:
 
         The main variants have the first ones in every chart, also where many others stand.
         """
+        self.narrow = shape == "narrow"
         self.shape: Shape = shape
         self.palette = PALETTES["light"]
         self.dark: dict[str, str] = {}

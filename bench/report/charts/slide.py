@@ -89,12 +89,12 @@ class Slide:
 
     # --- text ---
 
-    def _wrapped(self, text: str, size: float, weight: str) -> list[str]:
+    def _wrapped(self, text: str, size: float, weight: str, share: float = 1.0) -> list[str]:
         lines: list[str] = []
         words = UNIT.sub("\\1\N{NO-BREAK SPACE}", text).split(" ")
         while words:
             fits = len(words)
-            while fits > 1 and measure(" ".join(words[:fits]), size, weight) > self.room:
+            while fits > 1 and measure(" ".join(words[:fits]), size, weight) > share * self.room:
                 fits -= 1
             lines.append(" ".join(words[:fits]))
             del words[:fits]
@@ -222,6 +222,8 @@ class Slide:
         if self._settled:
             return
         self._settled = True
+        for axes in self.figure.axes if self.look.narrow else ():
+            axes.set_xlabel("\n".join(self._wrapped(axes.get_xlabel(), 14.0, "normal", 0.5)))
         if self._layout is not None:
             self._layout.execute(self.figure)
         for axes in self.figure.axes:
@@ -241,6 +243,7 @@ class Slide:
     def label_size(self, count: int, biggest: float = 16.0) -> float:
         """Font size at which ``count`` labels fit above each other."""
         room = (self._top - self._low) * 72 * 0.86
+        biggest = min(biggest, 13.0) if self.look.narrow else biggest
         return max(6.0, min(biggest, room / max(1, count) / 1.16))
 
     def label_ends(self, axes: Axes, labels: Sequence[EndLabel], size: float) -> None:

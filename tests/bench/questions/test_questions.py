@@ -131,6 +131,8 @@ def marks(figure: Figure) -> Iterator[str]:
     else:
         shaded = {plot.title: plot.shade for plot in figure.data.plots if plot.shade}
         yield from (f"Shaded: {title}: {shade}" for title, shade in shaded.items())
+        beyond = {plot.title: plot.beyond for plot in figure.data.plots if plot.beyond}
+        yield from (f"From {x:g} on: {title}: {why}" for title, (x, why) in beyond.items())
     if why := contradiction(figure.headline or "", figure.data, figure.title):
         yield f"Drawn without its title: {why}"
 
