@@ -23,7 +23,7 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.palette import PALETTES
 from bench.questions import analysis_of, asked
-from bench.report import cite, ending, export, files, findings, markup, summary
+from bench.report import cite, export, files, findings, markup, summary
 from bench.report.charts import Chart, render_all
 from bench.report.charts.slide import UNIT
 from bench.show.table import Table
@@ -92,9 +92,9 @@ def page(
         campaign=campaign,
         answers=[
             (word, markup.read_line(reader, UNIT.sub("\\1\N{NO-BREAK SPACE}", text)))
-            for word, text in ending.three(named)
+            for word, text in findings.three(named)
         ],
-        versus=[markup.read_line(reader, text) for text in ending.versus(named)],
+        versus=[markup.read_line(reader, text) for text in findings.versus(named)],
         further=[markup.read_line(reader, finding) for finding in named.values()],
         footer=footer(analysis),
         tables=page_tables(analysis),
@@ -228,4 +228,4 @@ def write(
         console.width = max(files.PLAIN_WIDTH, console.width)
     if verbose:
         summary.show(analysis, console)
-    ending.show(analysis, folder, console)
+    findings.show(analysis, folder, console)
