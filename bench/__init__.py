@@ -10,3 +10,7 @@ its memory is measured.
 """
 
 from __future__ import annotations
+
+
+class BenchError(Exception):
+    """Bad input, or something is missing; the message is one line and says what to do."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from bench.errors import BenchError
+from bench import BenchError
 
 
 class FileError(BenchError):

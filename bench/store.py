@@ -9,23 +9,20 @@ from __future__ import annotations
 import errno
 import fcntl
 import gzip
-import json
 import os
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from io import FileIO
 from pathlib import Path
 from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from bench.errors import BenchError
+from bench import BenchError
 from bench.launch import RESULTS, shown
 from bench.schema import (
     RECORD,
-    SCHEMA_VERSION,
     AnyRecord,
     CampaignRecord,
     CeilingRecord,
@@ -34,6 +31,7 @@ from bench.schema import (
     Record,
     ResumeRecord,
     TrialRecord,
+    TurnsRecord,
 )
 
 FILE_NAME = "trials.jsonl"
@@ -59,28 +57,24 @@ class StoreError(BenchError):
 class Log:
     """An open file of records, with one writer at a time: trials, turns, and those of studies.
 
-    ``pack`` compresses what one call of :meth:`append` writes.
+    In a file whose name ends with ``.gz``, what one call of :meth:`append` writes is a gzip member
+    of its own. So appending never rewrites what is there.
     """
 
-    def __init__(
-        self, path: Path, *, create: bool, pack: Callable[[bytes], bytes] | None = None
-    ) -> None:
+    def __init__(self, path: Path, *, create: bool) -> None:
         self.path = path
-        self._pack = pack
         self._created = self._whole = create
-        if path.suffix == ".gz" and pack is None:
-            raise StoreError(f"{path}: compressed, so it cannot grow; unpack it with gunzip first")
         flags = os.O_RDWR | os.O_APPEND | (os.O_CREAT | os.O_EXCL if create else 0)
         try:
             if create:
                 path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = FileIO(os.open(path, flags, 0o644), "a+")
+            self._file = os.open(path, flags, 0o644)
         except OSError as error:
             raise StoreError(f"{path}: {error.strerror}") from None
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            self._file.close()
+            self.close()
             raise StoreError(
                 f"{path}: another run is writing to this campaign; wait for it or stop it"
             ) from None
@@ -92,54 +86,44 @@ class Log:
         the file is as before; one that would stay empty is removed, with an empty folder.
         """
         lines = b"".join(record.model_dump_json().encode() + b"\n" for record in records)
+        if self.path.suffix == ".gz":
+            lines = gzip.compress(lines, mtime=0)  # the same to the byte whenever it is made
         try:
             self._cut()
-            self._write(self._pack(lines) if self._pack else lines)
+            self._write(lines)
         except OSError as error:
+            said, then = "the records before this one are safe", "continue with --resume"
+            if self._created and not os.fstat(self._file).st_size:
+                said, then = "nothing ran", "run it again"
+                with suppress(OSError):
+                    self.path.unlink()
+                    self.path.parent.rmdir()  # unless something else is there
             full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-            if self._never_began():
-                hint = "; free some space and run it again" if full else ""
-                raise StoreError(f"{self.path}: {error.strerror}; nothing ran{hint}") from None
-            hint = "; free some space and continue with --resume" if full else ""
-            raise StoreError(
-                f"{self.path}: {error.strerror}; the records before this one are safe{hint}"
-            ) from None
-
-    def _never_began(self) -> bool:
-        """Whether nothing was written to a new file, which is then removed."""
-        if not self._created or os.fstat(self._file.fileno()).st_size:
-            return False
-        with suppress(OSError):
-            self.path.unlink()
-            self.path.parent.rmdir()  # unless something else is there
-        return True
+            hint = f"; free some space and {then}" if full else ""
+            raise StoreError(f"{self.path}: {error.strerror}; {said}{hint}") from None
 
     def _write(self, data: bytes) -> None:
-        file = self._file.fileno()
-        size = os.fstat(file).st_size
+        size = os.fstat(self._file).st_size
         rest = memoryview(data)
         try:
             while rest:
-                rest = rest[os.write(file, rest) :]
-            os.fsync(file)
+                rest = rest[os.write(self._file, rest) :]
+            os.fsync(self._file)
         except BaseException:
             with suppress(OSError):  # a device has no length
-                os.ftruncate(file, size)
+                os.ftruncate(self._file, size)
             raise
 
     def _cut(self) -> None:
         # At the first record, not before: by then the caller has read what is there.
-        if not self._whole and os.fstat(self._file.fileno()).st_size:  # a device has none
-            self._file.seek(0)
-            data = self._file.readall()
-            whole = members(data, self.path)[1] if self._pack else data.rfind(b"\n") + 1
-            if whole < len(data):
-                os.ftruncate(self._file.fileno(), whole)
+        size = os.fstat(self._file).st_size  # a device has none
+        if not self._whole and size and (torn := read_lines(self.path)[1]):
+            os.ftruncate(self._file, size - torn)
         self._whole = True
 
     def close(self) -> None:
         with suppress(OSError):  # append has reported it
-            self._file.close()
+            os.close(self._file)
 
     def __enter__(self) -> Log:
         return self
@@ -148,78 +132,59 @@ class Log:
         self.close()
 
 
+def read_lines(file: Path) -> tuple[bytes, int]:
+    """The complete lines of a file of records, and the bytes of a torn end, which is left out.
+
+    Unpacks the whole gzip members of a file whose name ends with ``.gz``. Raises
+    :class:`StoreError`.
+    """
+    try:
+        rest = file.read_bytes()
+    except OSError as error:
+        raise StoreError(f"{file}: {error.strerror}") from None
+    if file.suffix != ".gz":
+        end = rest.rfind(b"\n") + 1
+        return rest[:end], len(rest) - end
+    contents = []
+    while rest:
+        unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS)
+        try:
+            lines = unpacker.decompress(rest)
+        except zlib.error:
+            raise StoreError(f"{file}: not a gzip file, or damaged; restore it") from None
+        if not unpacker.eof:
+            break
+        contents.append(lines)
+        rest = unpacker.unused_data
+    return b"".join(contents), len(rest)
+
+
 def load_lines(file: Path, adapter: TypeAdapter[AnyLine]) -> tuple[list[AnyLine], int]:
     """Every complete record of a file, and the length of an incomplete last line in bytes.
 
     Raises :class:`StoreError` with the line number for anything that is not a record.
     """
-    data = read_bytes(file)
-    end = data.rfind(b"\n") + 1
+    lines, torn_bytes = read_lines(file)
     records = [
         parse(line, f"{file}:{number}", adapter)
-        for number, line in enumerate(data[:end].split(b"\n"), 1)
+        for number, line in enumerate(lines.split(b"\n"), 1)
         if line.strip()
     ]
-    return records, len(data) - end
-
-
-def read_bytes(file: Path) -> bytes:
-    """The lines of a file of records, decompressed if its name ends with ``.gz``."""
-    try:
-        data = file.read_bytes()
-        return gzip.decompress(data) if file.suffix == ".gz" else data
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise StoreError(f"{file}: not a whole gzip file: {error}; restore it") from None
-    except OSError as error:
-        raise StoreError(f"{file}: {error.strerror}") from None
-
-
-def members(data: bytes, file: Path) -> tuple[list[bytes], int]:
-    """What each whole gzip member of a file holds, and where the last of them ends.
-
-    Raises :class:`StoreError` for anything else.
-    """
-    contents, rest = [], data
-    while rest:
-        unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS)
-        try:
-            line = unpacker.decompress(rest)
-        except zlib.error:
-            raise StoreError(f"{file}: not a file of gzip members, or damaged") from None
-        if not unpacker.eof:
-            break
-        contents.append(line)
-        rest = unpacker.unused_data
-    return contents, len(data) - len(rest)
+    return records, torn_bytes
 
 
 def parse(line: bytes, where: str, adapter: TypeAdapter[AnyLine]) -> AnyLine:
-    """One line as a record.
-
-    Raises :class:`StoreError` naming ``where``.
-    """
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        raise StoreError(
-            f"{where}: not JSON, so the file is damaged; restore it, or delete this line "
-            "if no other is damaged"
-        ) from None
-    if not isinstance(value, dict) or "kind" not in value:
-        raise StoreError(f"{where}: not a record of this suite")
-    version = value.get("schema_version", SCHEMA_VERSION)
-    if version != SCHEMA_VERSION:
-        raise StoreError(
-            f"{where}: schema version {version}, but this program reads {SCHEMA_VERSION}; "
-            "use the commit that the campaign was made with"
-        )
+    """One line as a record. Raises :class:`StoreError` naming ``where``."""
     try:
         return adapter.validate_json(line)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"][1:]) or "kind"
-        more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
-        raise StoreError(f"{where}: not a valid record: {place}: {first['msg']}{more}") from None
+        first, *others = error.errors()
+        place = ".".join(map(str, first["loc"]))
+        said = ": ".join(filter(None, ("not a valid record", place, first["msg"])))
+        if first["type"] == "json_invalid":
+            said = "not JSON, so the file is damaged; restore it, or delete a single such line"
+        more = f" (and {len(others)} more)" if others else ""
+        raise StoreError(f"{where}: {said}{more}") from None
 
 
 # --- trials.jsonl ------------------------------------------------------------------------
@@ -306,7 +271,7 @@ def load(path: Path) -> Records:
     file = trials_file(path)
     records, torn_bytes = load_lines(file, RECORD)
     if not records:
-        raise StoreError(f"{file}: empty, so this campaign never started; run it again")
+        raise StoreError(f"{file}: no whole record: run the campaign again, or restore the file")
     return sort_out(records, file, torn_bytes)
 
 
@@ -343,3 +308,32 @@ def sort_out(records: Iterable[AnyRecord], file: Path, torn_bytes: int = 0) -> R
             case CampaignRecord():
                 raise StoreError(f"{file}: two campaigns in one file; keep each in its own folder")
     return result
+
+
+# --- turns.jsonl.gz ----------------------------------------------------------------------
+#
+# Every turn of a campaign, beside its trials: a record for each block of each point. The trials
+# hold the sums, and all ratios come from those. This file says what explains their scatter, and
+# lets you pair and weigh turns in other ways.
+
+TURNS = "turns.jsonl.gz"
+
+
+def append_turns(folder: Path, record: TurnsRecord) -> None:
+    """Add one block's turns and sync them. Raises :class:`StoreError`."""
+    file = folder / TURNS
+    with Log(file, create=not file.exists()) as log:
+        log.append(record)
+
+
+def load_turns(folder: Path) -> list[TurnsRecord]:
+    """All turns of a campaign; none when it has no such file. A torn end is left out.
+
+    Of a block that was struck between its turns and its trials, and so was run again,
+    the later turns count.
+
+    Raises :class:`StoreError` for a file that holds anything else.
+    """
+    file = folder / TURNS
+    records = load_lines(file, TypeAdapter(TurnsRecord))[0] if file.exists() else []
+    return list({(record.block, record.point): record for record in records}.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -65,7 +66,12 @@ class Phases:
         self._began = self._printed = time.monotonic()
 
     def phase(self, what: str, total: int | None = None) -> None:
+        """Begin one; says how to stop it where Ctrl-C does nothing."""
         self._what, self._total = what, total or 0
+        if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as a shell starts a job with &
+            self.console.print(
+                f"Ctrl-C is ignored, as in the background; to stop: kill {os.getpid()}"
+            )
         if self.console.is_terminal:
             self._bar.start()
             self._bar.reset(self._task, description=what, total=total)

@@ -19,9 +19,8 @@ from pathlib import Path
 from subprocess import SubprocessError
 from typing import Final
 
-from bench import filesystem
+from bench import BenchError, filesystem
 from bench.costs import measure
-from bench.errors import BenchError
 from bench.machine import instruments
 from bench.machine.build import python_build
 from bench.machine.instruments import INSTRUCTIONS

@@ -23,7 +23,8 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from itertools import islice
 from statistics import median
 from typing import Final
 
@@ -32,10 +33,6 @@ RUNS: Final = 3
 TOGETHER: Final = 20
 WAYS: Final = ("shared", "own", "many at once", "processes")
 TIMEOUT_S: Final = 120
-
-
-def request(number: int) -> bytes:
-    return b"GET /p/%d HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: */*\r\n\r\n" % number
 
 
 def read(sock: socket.socket, data: bytes, count: int) -> bytes:
@@ -52,10 +49,13 @@ def read(sock: socket.socket, data: bytes, count: int) -> bytes:
     return data
 
 
-def fetch(sock: socket.socket, numbers: Iterator[int], together: int = 1) -> None:
+def fetch(sock: socket.socket, numbers: Iterator[int], together: int) -> None:
     data = b""
-    while batch := [number for number, _ in zip(numbers, range(together), strict=False)]:
-        sock.sendall(b"".join(map(request, batch)))
+    while batch := list(islice(numbers, together)):
+        requests = (
+            b"GET /p/%d HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: */*\r\n\r\n" % n for n in batch
+        )
+        sock.sendall(b"".join(requests))
         data = read(sock, data, len(batch))
 
 
@@ -68,39 +68,29 @@ def taking(pages: list[int], lock: threading.Lock) -> Iterator[int]:
         yield number
 
 
-def jobs(way: str, pages: int) -> list[Callable[[socket.socket], None]]:
-    """What each slot does with its connection."""
-    if way == "shared":
-        left, lock = list(range(pages)), threading.Lock()
-        return [lambda sock: fetch(sock, taking(left, lock))] * SLOTS
-    together = TOGETHER if way == "many at once" else 1
-    return [
-        lambda sock, slot=slot: fetch(sock, iter(range(slot, pages, SLOTS)), together)  # type: ignore[misc]
-        for slot in range(SLOTS)
-    ]
-
-
 def client(way: str, port: int, pages: int) -> None:
     """Fetch all pages, and print what that took."""
-    socks = [socket.create_connection(("127.0.0.1", port), TIMEOUT_S) for _ in range(SLOTS)]
-    for sock in socks:
+    shared, lock = list(range(pages)), threading.Lock()
+    threads = []
+    for slot in range(SLOTS):
+        sock = socket.create_connection(("127.0.0.1", port), TIMEOUT_S)
         sock.settimeout(None)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        numbers = taking(shared, lock) if way == "shared" else iter(range(slot, pages, SLOTS))
+        arguments = sock, numbers, TOGETHER if way == "many at once" else 1
+        threads.append(threading.Thread(target=fetch, args=arguments))
     whose = resource.RUSAGE_CHILDREN if way == "processes" else resource.RUSAGE_SELF
     before = resource.getrusage(whose)
-    if way == "processes":
-        for sock, job in zip(socks, jobs(way, pages), strict=True):
-            if os.fork() == 0:
-                job(sock)
-                os._exit(0)
-        for _ in socks:
-            os.wait()
-    else:
-        parts = zip(socks, jobs(way, pages), strict=True)
-        threads = [threading.Thread(target=job, args=(sock,)) for sock, job in parts]
-        for thread in threads:
+    for thread in threads:
+        if way != "processes":
             thread.start()
-        for thread in threads:
+        elif os.fork() == 0:
+            thread.run()
+            os._exit(0)
+    for thread in threads:
+        if way == "processes":
+            os.wait()
+        else:
             thread.join()
     after = resource.getrusage(whose)
     used_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -118,39 +108,32 @@ def main() -> int:
     parser.add_argument("pages", type=int, nargs="?", default=20_000, help="default: 20000")
     pages: int = parser.parse_args().pages
     usable = sorted(os.sched_getaffinity(0))
-    site = ("--listen", "127.0.0.1:0", "--site", f"list:{pages}:2048")
-    command = (sys.executable, "-m", "server", *site)
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8")
-    try:
-        os.sched_setaffinity(server.pid, {usable[0]})
+    site = ("server", "--listen", "127.0.0.1:0", "--site", f"list:{pages}:2048", "--json")
+    with started(usable[:1], *site) as server:
         assert server.stdout is not None
-        found = (re.search(r"http://127\.0\.0\.1:(\d+)", line) for line in server.stdout)
-        port = next(match[1] for match in found if match)
+        port = json.loads(server.stdout.readline())["listening"].rpartition(":")[2]
         for way in WAYS:
             for name, processors in (("all", usable), ("one", usable[-1:])):
-                rows = [run(way, port, pages, processors) for _ in range(RUNS)]
+                rows = []
+                for _ in range(RUNS):
+                    with started(processors, "tools.handovers", way, port, str(pages)) as process:
+                        rows.append(json.loads(process.communicate(timeout=TIMEOUT_S)[0]))
                 us, voluntary, involuntary = map(median, zip(*rows, strict=True))
                 print(
                     f"{way:12} on {name} {us:6.1f} µs a page, switches {voluntary:5.2f} "
                     f"voluntary {involuntary:5.2f} involuntary"
                 )
-    finally:
         server.terminate()
-        server.wait()
     return 0
 
 
-def run(way: str, port: str, pages: int, processors: list[int]) -> list[float]:
-    done = subprocess.run(
-        (sys.executable, "-m", "tools.handovers", way, port, str(pages)),
+def started(processors: list[int], *words: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        (sys.executable, "-m", *words),
         stdout=subprocess.PIPE,
         encoding="utf-8",
-        timeout=TIMEOUT_S,
-        check=True,
         preexec_fn=lambda: os.sched_setaffinity(0, processors),
     )
-    row: list[float] = json.loads(done.stdout)
-    return row
 
 
 if __name__ == "__main__":

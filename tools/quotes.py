@@ -19,8 +19,7 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import AT_LEVEL, CPU_PER_1000, PAGES_PER_S, Comparison, MemoryFit
 from bench.analysis.stats.campaigns import FEWEST, Combined
 from bench.analysis.wording import between, change, interval
-from bench.plan.labels import Label
-from bench.plan.participants import FREE, PINNED
+from bench.plan.participants import FREE, PINNED, Label
 from bench.questions import answers, churn, handovers, hold, interpreters, mixed, tls_pages
 from bench.questions.question import Headline, paragraph
 from bench.report import campaigns, cite, findings, markup, summary
@@ -40,10 +39,6 @@ FETCH: Final = "fetch-100"
 
 CITES: Final = ("memory", "tls-memory", "handovers", "page")
 """The findings that README quotes."""
-
-TOGETHER: Final = re.compile(r"`[^`]+`|\d (?:KiB|MiB|µs|ms|%)")
-KEPT: Final = "\0"
-"""Stands for a space where a line may not end."""
 
 
 # --- findings, and pictures ---
@@ -188,10 +183,10 @@ class NotShownError(ValueError):
 
 
 def _in_all(fit: MemoryFit) -> float:
-    """Bytes of a connection. Raises :class:`NotShownError` where a part was not read."""
+    """KiB of a connection. Raises :class:`NotShownError` where a part was not read."""
     if fit.total is None:
         raise NotShownError(f"{fit.label}: not all of its memory was read")
-    return fit.total
+    return fit.total / KIB
 
 
 def quoted(comparison: Comparison) -> str:
@@ -210,7 +205,10 @@ def page_key(*labels: str) -> str:
 
 
 class Numbers:
-    """The numbers of one campaign. A backend or point that it does not have raises KeyError."""
+    """The numbers of one campaign, or over the published ones where they measured them.
+
+    A backend or point that it does not have raises KeyError.
+    """
 
     def __init__(self, analysis: Analysis) -> None:
         self.analysis = analysis
@@ -237,40 +235,31 @@ class Numbers:
         quantity = self.group.numbers.get(key) if self.group else None
         return quantity.combined if quantity else None
 
-    def idle(self, label: str) -> str:
-        """KiB that an idle connection uses on plain HTTP, client's side."""
-        return f"{self._connection(label):.1f}"
-
-    def idle_tls(self, label: str) -> str:
-        """The same over TLS."""
-        return f"{self._connection(label, over_tls=True):.1f}"
+    def idle(self, label: str, *, over_tls: bool = False) -> str:
+        """KiB that an idle connection uses, client's side."""
+        return f"{self._connection(label, over_tls=over_tls):.1f}"
 
     def held(self, label: str, connections: int, *, over_tls: bool = False) -> str:
         """MiB that so many of them use."""
         return count(self._connection(label, over_tls=over_tls) * connections * KIB / MIB)
 
-    def _connection(self, label: str, *, over_tls: bool = False) -> float:
-        """KiB of a connection, over the published campaigns where they measured it."""
-        analysis, how = self.analysis, "tls" if over_tls else "plain"
-        if together := self._published(f"memory/{how}/{label}"):
+    def _connection(self, label: str, *, over_tls: bool) -> float:
+        if together := self._published(f"memory/{'tls' if over_tls else 'plain'}/{label}"):
             return together.value
-        fits = analysis.memory_over_tls if over_tls else analysis.memory
-        return _in_all(fits[label]) / KIB
+        return _in_all((self.analysis.memory_over_tls if over_tls else self.analysis.memory)[label])
 
     def page(self, label: str, point: str = FETCH) -> str:
         """Microseconds of processor time per page."""
         return significant(self._page(label, point), 3)
 
     def _page(self, label: str, point: str) -> float:
-        """The same; a fetched page over the published campaigns where they measured it."""
         together = self._published(page_key(label)) if point == FETCH else None
         # Milliseconds for 1000 pages are microseconds for one.
         return together.value if together else self._median(label, point, CPU_PER_1000)
 
     def apart(self, label: str, base: str, point: str = FETCH) -> str:
         """Microseconds between two of these."""
-        cost, base_cost = (self._page(name, point) for name in (label, base))
-        return significant(cost - base_cost, 2)
+        return significant(self._page(label, point) - self._page(base, point), 2)
 
     def share(self, label: str, point: str, rate: float) -> str:
         """How much of a processor this many pages per second use."""
@@ -279,6 +268,13 @@ class Numbers:
     def rate(self, label: str, point: str) -> str:
         """Pages per second, the median of the trials."""
         return count(self._median(label, point, PAGES_PER_S))
+
+    def _median(self, label: str, point: str, metric: stats.Metric) -> float:
+        trials = stats.trials_of(self.analysis.records, twins=False)
+        here = [trial for trial in trials if (trial.point, trial.label) == (point, label)]
+        if (median := stats.middle(map(metric.value, here))) is None:
+            raise KeyError(f"{label} at {point}")
+        return median
 
     def connection(self, label: str) -> str:
         """Microseconds that opening and closing a connection adds to a page."""
@@ -290,13 +286,11 @@ class Numbers:
         """Microseconds that TLS adds to a page on a kept connection."""
         return significant(self._tls.median(label, tls_pages.ENCRYPTION), 3)
 
-    def handshake(self, label: str) -> str:
-        """Microseconds of processor time of a full handshake, client's side."""
+    def handshake(self, label: str, *, blocks: bool = False) -> str:
+        """Microseconds of a full handshake, client's side; or in how many blocks it was seen."""
+        if blocks:
+            return plural(len(self._tls.values[label][tls_pages.HANDSHAKE]), "block")
         return count(self._tls.median(label, tls_pages.HANDSHAKE))
-
-    def handshakes(self, label: str) -> str:
-        """In how many blocks a handshake was measured."""
-        return plural(len(self._tls.values[label][tls_pages.HANDSHAKE]), "block")
 
     def server(self, label: str) -> str:
         """KiB of a server for an idle connection: unlike times, the same on any machine."""
@@ -327,29 +321,20 @@ class Numbers:
         comparisons = {(c.point, c.label): c for c in self.analysis.compare(CPU_PER_1000, base)}
         return quoted(comparisons[point, label])
 
-    def _median(self, label: str, point: str, metric: stats.Metric) -> float:
-        trials = stats.trials_of(self.analysis.records, twins=False)
-        here = [trial for trial in trials if (trial.point, trial.label) == (point, label)]
-        if (median := stats.middle(map(metric.value, here))) is None:
-            raise KeyError(f"{label} at {point}")
-        return median
-
 
 class Lock:
     """The newest free-threaded build of a campaign, against the same release with its lock."""
 
     def __init__(self, analysis: Analysis) -> None:
         releases = interpreters.Releases(analysis.records)
-        self.locked, self.free = next(
-            pair for pair in reversed(releases.steps) if pair[1].endswith("t")
-        )
-        self.analysis = analysis
-        previous = interpreters.compared(analysis, releases)
-        self._compared = previous[interpreters.PAGE]
+        pairs = (pair for pair in reversed(releases.steps) if pair[1].endswith("t"))
+        self.locked, self.free = next(pairs)
+        self._memory = analysis.memory
+        self._compared = interpreters.compared(analysis, releases)[interpreters.PAGE]
 
     def idle(self, label: str, interpreter: str) -> str:
         """KiB that an idle connection uses on plain HTTP, client's side."""
-        return f"{_in_all(self.analysis.memory[Label(label, interpreter).backend]) / KIB:.1f}"
+        return f"{_in_all(self._memory[Label(label, interpreter).backend]):.1f}"
 
     def change(self, label: str) -> str:
         """Processor time per crawled page without the lock. Raises :class:`NotShownError`."""
@@ -363,7 +348,7 @@ def cells_of(numbers: Numbers, label: str) -> list[str]:
     else:
         server = AS_SERVERS.get(label, label)
         idle = numbers.over(f"memory/plain/{label}", numbers.idle(label))
-        idle_tls = numbers.over(f"memory/tls/{label}", numbers.idle_tls(label))
+        idle_tls = numbers.over(f"memory/tls/{label}", numbers.idle(label, over_tls=True))
         held = numbers.over(f"hold/{hold.PLAIN}/{server}", numbers.server(label))
     if label in (FREE, PINNED):
         where = handovers.ONE if label == PINNED else ""
@@ -405,30 +390,18 @@ def cited(published: Sequence[Analysis]) -> str:
     return findings.listed(sentences, basis(published))
 
 
-def which_one(numbers: Numbers, lock: Lock) -> str:
-    """The text of docs/which-one.md, filled to 100 columns."""
-    return _filled(
-        markup.templates(__name__).get_template("which-one.md").render(n=numbers, f=lock)
-    )
+def which_one(reference: Analysis, without_the_lock: Analysis) -> str:
+    """The text of docs/which-one.md."""
+    template = markup.templates(__name__).get_template("which-one.md")
+    text = template.render(n=Numbers(reference), f=Lock(without_the_lock))
+    # Paragraphs and items are filled again, because numbers are shorter than their names.
+    return re.sub(r"(?m)^(?![#|<])(- )?.+(\n(?!- ).+)*", _filled, text)
 
 
-def _filled(text: str) -> str:
-    """Paragraphs and items wrapped again, because numbers are shorter than their names."""
-    parts = re.split(r"\n\n+", text.strip())
-    return "\n\n".join(map(_wrapped, parts)) + "\n"
-
-
-def _wrapped(part: str) -> str:
-    """No line ends within a command, or between a number and its unit."""
-    if part.startswith(("#", "|", "<")):
-        return part
-    return "\n".join(
-        textwrap.fill(
-            TOGETHER.sub(lambda words: words[0].replace(" ", KEPT), " ".join(item.split())),
-            100,
-            subsequent_indent="  " * item.startswith("- "),
-            break_long_words=False,
-            break_on_hyphens=False,
-        ).replace(KEPT, " ")
-        for item in re.split(r"\n(?=- )", part)
-    )
+def _filled(part: re.Match[str]) -> str:
+    """No line ends within a command, or between a number and its unit: NUL stands for a space."""
+    words = " ".join(part[0].split())
+    whole = re.sub(r"`[^`]+`|\d (?:KiB|MiB|µs|ms|%)", lambda w: w[0].replace(" ", "\0"), words)
+    wrapper = textwrap.TextWrapper(100, break_long_words=False, break_on_hyphens=False)
+    wrapper.subsequent_indent = "  " if part[1] else ""
+    return wrapper.fill(whole).replace("\0", " ")

@@ -10,16 +10,16 @@ published campaigns, which the package carries).
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import re
+import subprocess
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from statistics import median
 from typing import Final
 
 from rich.console import Console
@@ -35,10 +35,9 @@ from bench.costs import report as costs_report
 from bench.fleet import report as fleet_report
 from bench.fleet import trial as fleet_trial
 from bench.launch import RESULTS, ROOT
-from bench.plan.labels import Label
-from bench.plan.participants import PINNED
+from bench.plan.participants import PINNED, Label
 from bench.questions import SERVE, analysis_in, answers, equal
-from bench.report import campaigns, cite, files, page
+from bench.report import campaigns, cite, files, markup, page
 from bench.report.tables import grid
 from bench.show.measured import p99_response
 from bench.show.table import MISSING
@@ -46,7 +45,7 @@ from bench.show.words import machine_words
 from bench.study.report import Report
 from bench.tasks import study as tasks
 from crawlers.chapter import CRAWLS
-from tools import libraries, markdown, quotes, records, sidebyside
+from tools import markdown, quotes, records, sidebyside
 
 COMMANDS: Final = (
     "study claims --out docs/notebook/claims.md",
@@ -121,19 +120,12 @@ def chapter() -> str:
     return ledger.rendered("chapter.md", steps=steps, python=python, elsewhere=ledger.elsewhere)
 
 
-@cache
-def quoted() -> quotes.Numbers:
-    return quotes.Numbers(analysed("reference"))
-
-
-LOCKS: Final = ("handovers-crawled", "processors-shared", "openloop-4000")
-"""The points of the table without the lock: threads on one processor, all others, and latency."""
-
-
 def without_the_lock() -> str:
     """The table of docs/reference/interpreters.md: the models with the lock, and without it."""
     analysis = analysed("without-the-lock")
-    pinned, crawls, latency = (analysis.at_point(point) for point in LOCKS)
+    # Threads on one processor, all others, and the latency.
+    points = ("handovers-crawled", "processors-shared", "openloop-4000")
+    pinned, crawls, latency = map(analysis.at_point, points)
     rows = []
     for label in analysis.campaign.backends:
         parsed = Label.parse(label)
@@ -179,11 +171,9 @@ def held_without_the_lock() -> str:
 
 
 def middle(values: Iterable[float | None]) -> float:
-    """The median of numbers that were all measured."""
-    measured = list(values)
-    value = stats.middle(measured)
+    """The median of numbers of which any were measured."""
+    value = stats.middle(values)
     assert value is not None
-    assert None not in measured
     return value
 
 
@@ -192,36 +182,27 @@ def steps() -> str:
     run = measure.latest(evidence()[0].measured, "steps")
     assert run is not None, "results/reference has it"
     samples = [sample.values for sample in run.by_program()["steps"].values()]
-    columns = {"pages_per_s": 0, "ms": 2, "kib": 1, "at_once": 0}
-    rows = [
-        [
-            f"{number} {step}",
-            *(over(samples, f"{step}_{name}", digits) for name, digits in columns.items()),
-        ]
-        for number, step in enumerate(CRAWLS, 1)
-    ]
-    heads = [
-        "step",
-        "pages/s",
-        "ms of a processor, a page",
-        "KiB for one more connection",
-        "connections at once",
-    ]
-    about = (
-        f"Medians of {text.plural(len(samples), 'run')}, {run.head.stamp}; 212 pages, user memory."
-    )
-    return "\n".join([*markdown.table(heads, rows, right=4), "", about])
+    columns = {
+        "pages/s": ("pages_per_s", 0),
+        "ms of a processor, a page": ("ms", 2),
+        "KiB for one more connection": ("kib", 1),
+        "connections at once": ("at_once", 0),
+    }
+    rows = [[f"{number} {step}"] for number, step in enumerate(CRAWLS, 1)]
+    for row, step in zip(rows, CRAWLS, strict=True):
+        for name, digits in columns.values():
+            value = stats.middle(values.get(f"{step}_{name}") for values in samples)
+            row.append(MISSING if value is None else f"{value:,.{digits}f}")
+    runs = text.plural(len(samples), "run")
+    about = f"Medians of {runs}, {run.head.stamp}; 212 pages, user memory."
+    return "\n".join([*markdown.table(["step", *columns], rows, right=4), "", about])
 
 
-def over(samples: Sequence[Mapping[str, float | None]], name: str, digits: int) -> str:
-    """The median of a value over repeats."""
-    known = [value for values in samples if (value := values.get(name)) is not None]
-    return f"{median(known):,.{digits}f}" if known else "–"
-
-
-def used() -> str:
+def libraries() -> str:
     """The list of docs/notebook/libraries.md, whose links are relative to docs/ in its source."""
-    return re.sub(r"\]\((?!https:)", "](../", libraries.markdown())
+    known = tomllib.loads(filesystem.read_text(ROOT / "tools" / "libraries.toml"))
+    made = markup.templates("tools").get_template("libraries.md").render(known)
+    return re.sub(r"\]\((?!https:)", "](../", made)
 
 
 def held_equal() -> str:
@@ -264,7 +245,7 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     ("fleet", "fleet"): partial(fleet_tables, "fleet", 1),
     ("notebook/fleet", "fleet-tls"): partial(fleet_tables, "fleet-tls"),
     ("story", "steps"): steps,
-    ("notebook/libraries", "libraries"): used,
+    ("notebook/libraries", "libraries"): libraries,
     ("notebook/method-studies", equal.NAME): held_equal,
     ("reference/servers", "servers-tables"): served_tables,
     ("reading-the-charts", "gallery"): partial(gallery, "reference"),
@@ -272,13 +253,13 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     ("reference/interpreters", "without-the-lock"): without_the_lock,
     ("reference/interpreters", "findings"): lambda: quotes.markdown(analysed("interpreters")),
     ("notebook/method-studies", "pairs"): lambda: quotes.doubts(analysed("reference")),
-    ("../README", "choice"): lambda: quotes.table(quoted()),
+    ("../README", "choice"): lambda: quotes.table(quotes.Numbers(analysed("reference"))),
     ("../README", "cited"): lambda: quotes.cited(headline_campaigns()),
     ("findings", "headlines"): lambda: quotes.headlines(
         headline_campaigns(), analysed("reference")
     ),
     ("which-one", "which-one"): lambda: quotes.which_one(
-        quoted(), quotes.Lock(analysed("without-the-lock"))
+        analysed("reference"), analysed("without-the-lock")
     ),
 }
 """(document of docs/, name of a generated part) -> what makes it of records."""
@@ -290,15 +271,12 @@ FROM_SOURCE: Final[dict[tuple[str, str], Callable[[], str]]] = {
 }
 """The same of programs, whose numbers change with every line that is added."""
 
-DIGITS: Final = 6
-"""Of each number that the package carries: more than any table shows."""
-
 
 def carry() -> None:
     """Write what the published campaigns give together, a line for each value."""
 
     def rounded(digits: str) -> float:
-        return float(f"{float(digits):.{DIGITS}g}")
+        return float(f"{float(digits):.6g}")  # more than any table shows
 
     values = json.loads(campaigns.combine([]).model_dump_json(), parse_float=rounded)
     lines = json.dumps(values, ensure_ascii=False, separators=(",\n", ":"))
@@ -324,16 +302,8 @@ FOLDERS: Final[dict[str, Callable[[Path], None]]] = {
 """The folders under ``results/`` and what writes each, to any folder."""
 
 
-def sums() -> dict[Path, str]:
-    """The checksums of everything that may be rebuilt."""
-    folders = (ROOT / "docs", RESULTS)
-    files = [file for folder in folders for file in folder.rglob("*")]
-    files += [ROOT / "README.md", campaigns.PUBLISHED]
-    return {file: hashlib.sha256(file.read_bytes()).hexdigest() for file in files if file.is_file()}
-
-
 def main() -> None:
-    """Rebuild what is named, or everything."""
+    """Rebuild what is named, or everything, and say what has not been committed."""
     names = ["headlines", *FOLDERS, "documents"]  # the first is what all others quote
     parser = argparse.ArgumentParser(
         prog="python -m tools.rebuild",
@@ -344,19 +314,11 @@ def main() -> None:
     parts = parser.parse_args().parts or names
     if unknown := set(parts) - set(names):
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
-    before = sums()
+    makers = {"headlines": carry, "documents": documents}
     for name in parts:
-        if name in FOLDERS:
-            FOLDERS[name](RESULTS / name)
-        elif name == "headlines":
-            carry()
-        else:
-            documents()
-    after = sums()
-    changed = sorted(file for file, checksum in after.items() if before.get(file) != checksum)
-    for file in changed:
-        print(f"changed: {file.relative_to(ROOT)}")
-    print(f"{text.plural(len(changed), 'file')} changed" if changed else "nothing changed")
+        makers.get(name, lambda name=name: FOLDERS[name](RESULTS / name))()
+    places = ("README.md", "docs", "results", campaigns.PUBLISHED)
+    subprocess.run(["git", "status", "--short", *places], cwd=ROOT, check=True)
 
 
 if __name__ == "__main__":

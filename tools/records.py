@@ -9,8 +9,7 @@ import ast
 import hashlib
 import inspect
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from bench import schema
 from bench.text import markdown_text
@@ -25,42 +24,33 @@ UNITS: Final = {
     "_kib": "KiB",
     "_share": "share of 1",
 }
-"""The ends of names, the longest first where one ends with another."""
+"""The ends of names, the longest first where one ends with another; columns of values have them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """One field of a record."""
 
     name: str
     type: str
     optional: bool  # records may lack it
+    unit: str
     meaning: str
-
-    @property
-    def unit(self) -> str:
-        """By the end of its name; columns of values have it too."""
-        return next((unit for end, unit in UNITS.items() if self.name.endswith(end)), "")
 
 
 def records() -> Iterator[tuple[str, str, list[Field]]]:
     """Name, first line of the docstring, and fields of each record, in the order of the source."""
     source = inspect.getsource(schema)
-    lines = source.splitlines()
+    comments = ["", *(line.partition("  # ")[2] for line in source.splitlines())]
     for node in ast.parse(source).body:
-        if isinstance(node, ast.ClassDef):
-            fields = [
-                Field(
-                    inner.target.id,
-                    ast.unparse(inner.annotation),
-                    inner.value is not None,
-                    lines[inner.lineno - 1].partition("  # ")[2],
-                )
-                for inner in node.body
-                if isinstance(inner, ast.AnnAssign) and isinstance(inner.target, ast.Name)
-            ]
-            if fields:
-                yield node.name, (ast.get_docstring(node) or "").partition("\n\n")[0], fields
+        fields = []
+        for inner in node.body if isinstance(node, ast.ClassDef) else ():
+            if isinstance(inner, ast.AnnAssign) and isinstance(inner.target, ast.Name):
+                name, has_default = inner.target.id, inner.value is not None
+                unit = next((unit for end, unit in UNITS.items() if name.endswith(end)), "")
+                kind, meaning = ast.unparse(inner.annotation), comments[inner.lineno]
+                fields.append(Field(name, kind, has_default, unit, meaning))
+        if fields and isinstance(node, ast.ClassDef):
+            yield node.name, (ast.get_docstring(node) or "").partition("\n\n")[0], fields
 
 
 def tables() -> str:
@@ -68,13 +58,8 @@ def tables() -> str:
     parts = []
     for name, about, fields in records():
         rows = [
-            [
-                f"`{field.name}`",
-                f"`{field.type}`".replace("|", "\\|"),
-                field.unit,
-                markdown_text(field.meaning),
-            ]
-            for field in fields
+            (f"`{f.name}`", f"`{f.type}`".replace("|", "\\|"), f.unit, markdown_text(f.meaning))
+            for f in fields
         ]
         table = markdown.table(["field", "type", "unit", "meaning"], rows)
         parts += [f"## {name}\n", f"{about}\n", *table, ""]
@@ -89,9 +74,5 @@ def digest() -> str:
         if isinstance(node, ast.Assign | ast.AnnAssign)
         and "SCHEMA_VERSION" not in ast.unparse(node)
     ]
-    fields = [
-        (name, field.name, field.type, field.optional)
-        for name, _, of_record in records()
-        for field in of_record
-    ]
+    fields = [(name, *field[:3]) for name, _, of_record in records() for field in of_record]
     return hashlib.sha256(repr((named, fields)).encode()).hexdigest()

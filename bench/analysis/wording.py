@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from bench.analysis.stats import AT_LEVEL, CPU_PER_1000, USER_PER_CONNECTION, Comparison
-from bench.plan.labels import Label
+from bench.plan.participants import Label
 from bench.schema import Interpreter, TrialRecord
 from bench.text import KIB, count, listing, plural, significant, times
 from crawlers.registry import MODELS

@@ -23,9 +23,8 @@ from typing import NoReturn, Protocol, cast
 
 from rich.console import Console
 
-from bench import launch
+from bench import BenchError, launch
 from bench.cli import DONE, FAILED, INTERRUPTED, USAGE, commands
-from bench.errors import BenchError
 from bench.terminal import Terminal, discard, prepare_streams
 from bench.text import one_line
 
@@ -136,7 +135,7 @@ def run_program() -> int:
 def execute(argv: Sequence[str], prepare: Callable[[], None] = lambda: None) -> int:
     """Run the command that these arguments name; returns its exit code.
 
-    Calls ``prepare`` once everything is imported. Raises :class:`bench.errors.BenchError` for an
+    Calls ``prepare`` once everything is imported. Raises :class:`bench.BenchError` for an
     error that is worth one line, and SystemExit after help or an error in the arguments.
     """
     draw_to_files()

@@ -25,13 +25,12 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 from rich.console import Console
 
-from bench import store
+from bench import BenchError, store
 from bench.cli import options
 from bench.cli.command import draw_to_files
 from bench.cli.commands.run import publish
 from bench.controls import CONTROLS
-from bench.errors import BenchError
-from bench.plan.labels import Label
+from bench.plan.participants import Label
 from bench.plan.plan import PlannedPoint
 from bench.run import runner
 from bench.run.runner import Finished

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from bench.arrivals import WORK_EVERY
 from bench.conditions.condition import Condition, Fields, Params
 from bench.machine.cpu import Pinning
 from bench.schema import LoadReport, Quantiles
-from bench.sides.protocol import Command, How, Load
+from bench.sides.protocol import WORK_EVERY, Command, How, Load
 from bench.sides.sides import Sides
 
 

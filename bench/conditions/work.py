@@ -12,12 +12,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from bench import arrivals
-from bench.arrivals import WORK_EVERY
 from bench.conditions.condition import Condition, Fields, Params
 from bench.schema import Ledger, Work
 from bench.sides import working
-from bench.sides.protocol import Command, Result, Working
+from bench.sides.protocol import WORK_EVERY, Command, Result, Working, chosen
 from bench.sides.servers import Server
 from bench.sides.sides import Sides
 from crawlers import work
@@ -84,7 +82,7 @@ def expected(server: Server, urls: int, rounds: int, seed: int) -> tuple[int, in
 
     Ask before the ledger is reset: the pages come from the server.
     """
-    numbers = sorted(arrivals.chosen(urls, WORK_EVERY, seed))
+    numbers = sorted(chosen(urls, WORK_EVERY, seed))
     bodies = server.get(f"/p/{number}" for number in numbers)
     total = sum(work.fold(work.words(body), rounds) for body in bodies)
     return len(numbers), total % work.LIMIT

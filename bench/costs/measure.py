@@ -24,8 +24,7 @@ from bench.launch import OWN_PYTHON, output
 from bench.machine import cpu
 from bench.machine.instruments import Counts, Instrument
 from bench.plan import backends, workloads
-from bench.plan.labels import Label
-from bench.plan.participants import MAIN_VARIANTS, Participants, only
+from bench.plan.participants import MAIN_VARIANTS, Label, Participants, only
 from bench.plan.plan import Turn
 from bench.plan.profiles import SERVING
 from bench.plan.workloads import SERVED, SITE_SEED, WARMUP_SITE, Point
@@ -240,7 +239,7 @@ def programs(
 ) -> Iterator[Program[Counted]]:
     """Those backends, or all, on these workloads under each instrument.
 
-    What cannot run here is refused. Raises :class:`bench.errors.BenchError` for a backend that
+    What cannot run here is refused. Raises :class:`bench.BenchError` for a backend that
     does not exist.
     """
     crawls = [name for name in names if name != SERVE]

@@ -30,10 +30,11 @@ import psutil
 
 from bench.fleet.trial import FleetPlan, FleetTrial, HostRecord, Moment, Worker
 from bench.launch import install
-from bench.machine import cpu, doctor, environment, kernel, memory, procfs
+from bench.machine import cpu, doctor, environment, memory, procfs
+from bench.machine.host import counters, delta, ephemeral_ports
 from bench.machine.memory import Snapshot, added, gain, grown
 from bench.plan import workloads
-from bench.plan.labels import Label
+from bench.plan.participants import Label
 from bench.plan.plan import Turn
 from bench.run import block
 from bench.run.trial import Bench, Crawling
@@ -88,7 +89,7 @@ class Host:
             boot=environment.boot(),
             cores=psutil.cpu_count() or 1,
             descriptors=descriptors,
-            ports=kernel.ephemeral_ports() or procfs.UNLIMITED,
+            ports=ephemeral_ports() or procfs.UNLIMITED,
             memory_available_bytes=doctor.available_bytes(),
         )
         return self.record
@@ -127,18 +128,18 @@ class Host:
             trial.worker.ready(READY_S)
         for trial in self.trials:
             trial.server.reset()
-            trial.hold()
+            trial.server.hold()
         memory.wait_until_settled()
         workers = [trial.worker.pid for trial in self.trials]
         self.reader = memory.Reader(workers, [trial.server.pid for trial in self.trials])
-        self.before, self.counters = self.reader.read(), kernel.counters()
+        self.before, self.counters = self.reader.read(), counters()
 
     def go(self) -> None:
         for trial in self.trials:
             trial.worker.go()
 
     def look(self) -> HostStatus:
-        held = sum(self.pool.map(Crawling.held, self.trials))
+        held = sum(self.pool.map(lambda trial: trial.server.held(), self.trials))
         for trial in self.trials:
             if trial.result is None:
                 with suppress(TimeoutError):
@@ -158,7 +159,7 @@ class Host:
             "workers": [judged(trial) for trial in self.trials],
             "growth": growth,
             "reasons": reasons,
-            "kernel": kernel.delta(self.counters, kernel.counters()),
+            "kernel": delta(self.counters, counters()),
         }
         return self.record.model_copy(update=seen)
 

@@ -1,19 +1,45 @@
-"""How the running interpreter was built.
+"""How the running interpreter was built, and what can be switched in it: its lock and its JIT.
 
 ``python -m bench.machine.build`` prints it as one JSON object. It needs only the
-standard library, so any interpreter can run it.
+standard library, so any interpreter can run it. Workers import this to read the switches when a
+trial ends, so what only the build needs is imported where it is used: their memory is measured.
 """
 
 from __future__ import annotations
 
-import json
-import platform
-import re
-import shlex
 import sys
-import sysconfig
 
-from bench.machine import switches
+
+def gil() -> str:
+    """Whether the interpreter's lock is "enabled" or "disabled" at this moment."""
+    enabled = getattr(sys, "_is_gil_enabled", None)
+    return "enabled" if enabled is None or enabled() else "disabled"
+
+
+def locked_by() -> str:
+    """What may have switched the lock of a free-threaded build on; empty where it is not on.
+
+    An extension module that does not declare that it needs no lock (``Py_mod_gil``) switches it on
+    when it is imported, with a warning that few will see. Which one it was is not kept.
+    """
+    if "free-threading build" not in sys.version or gil() == "disabled":
+        return ""
+    if getattr(sys.flags, "gil", None) == 1:
+        return "PYTHON_GIL=1 or -X gil=1"
+    extensions = {
+        name.partition(".")[0]
+        for name, module in list(sys.modules.items())
+        if type(getattr(module, "__loader__", None)).__name__ == "ExtensionFileLoader"
+    }
+    return ", ".join(sorted(extensions - sys.stdlib_module_names)) or "an unknown module"
+
+
+def jit() -> str:
+    """Whether the JIT compiler is "enabled", "disabled" or "absent": not compiled in."""
+    compiler = getattr(sys, "_jit", None)  # from CPython 3.14 on
+    if compiler is None or not compiler.is_available():
+        return "absent"
+    return "enabled" if compiler.is_enabled() else "disabled"
 
 
 def configure_flags(text: str) -> str:
@@ -22,6 +48,8 @@ def configure_flags(text: str) -> str:
     A value with a slash in it is replaced by ``…``. Text that cannot be split into words gives an
     empty string.
     """
+    import shlex
+
     try:
         words = shlex.split(text)
     except ValueError:
@@ -38,6 +66,10 @@ def configure_flags(text: str) -> str:
 
 def python_build() -> dict[str, str | bool | None]:
     """How this interpreter was built, which affects every figure (one loop: 0.066 or 0.091 s)."""
+    import platform
+    import re
+    import sysconfig
+
     variables = sysconfig.get_config_vars()
     arguments = str(variables.get("CONFIG_ARGS") or "")
     linked = arguments + " " + str(variables.get("PY_CORE_LDFLAGS") or "")
@@ -52,15 +84,19 @@ def python_build() -> dict[str, str | bool | None]:
         "pgo": "--enable-optimizations" in arguments if known else None,
         "lto": ("--with-lto" in linked or "-flto" in linked) if known else None,
         "debug": bool(variables.get("Py_DEBUG")) or hasattr(sys, "gettotalrefcount"),
-        "gil": switches.gil() == "enabled",
+        "gil": gil() == "enabled",
         # Before 3.14 there is none to record.
-        **({"jit": switches.jit()} if hasattr(sys, "_jit") else {}),
+        **({"jit": jit()} if hasattr(sys, "_jit") else {}),
         "free_threaded_build": bool(variables.get("Py_GIL_DISABLED")),
         "configure": configure_flags(arguments) or None,
     }
 
 
 def main() -> int:
+    import json
+    import platform
+    import sysconfig
+
     suffix = "t" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
     answer = {
         "implementation": platform.python_implementation(),

@@ -15,6 +15,7 @@ import resource
 import shutil
 import time
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,8 +26,8 @@ import psutil
 from rich.table import Table
 from rich.text import Text
 
-from bench.errors import BenchError
-from bench.machine import build, cpu, environment, host, kernel, procfs, switches
+from bench import BenchError
+from bench.machine import build, cpu, environment, host, procfs
 from bench.terminal import Terminal
 from bench.text import KIB
 
@@ -135,9 +136,8 @@ def show(results: Sequence[CheckResult]) -> None:
     """Print the results, the most serious last; in colour on terminals only."""
     order = list(COLOURS)
     table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
+    for fold in (False, False, True):
+        table.add_column(no_wrap=not fold, overflow="fold")
     for result in sorted(results, key=lambda result: order.index(result.level)):
         level = Text(result.level, style=COLOURS[result.level])
         table.add_row(level, Text(result.check), Text(result.found))
@@ -146,8 +146,8 @@ def show(results: Sequence[CheckResult]) -> None:
         if result.fix:
             table.add_row("", "", Text(f"→ {result.fix}"))
     Terminal().print(table)
-    count = [sum(r.level == level for r in results) for level in order]
-    print(", ".join(f"{n} {level}" for n, level in zip(count, order, strict=True) if n))
+    count = Counter(result.level for result in results)
+    print(", ".join(f"{count[level]} {level}" for level in order if count[level]))
 
 
 # --- descriptors and threads -------------------------------------------------------------
@@ -193,57 +193,46 @@ def check_descriptors(needs: Needs) -> Iterator[CheckResult]:
     yield from too_few("watches", watches, 2 * needs.connections)
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadLimit:
-    """A limit on the number of threads, and how many more it allows.
-
-    ``fix`` is a template: ``{}`` stands for the number of threads, ``{maps}``
-    for the number of memory mappings.
-    """
-
-    name: str
-    left: int
-    fix: str
+THREAD_FIXES: Final = {
+    "control group pids.max": "raise the task limit of the container or systemd unit to {}",
+    MAX_MAP_COUNT: f"sysctl {MAX_MAP_COUNT}={{maps}}",
+    "RLIMIT_NPROC": "ulimit -u {}",
+}
+"""Of limits that are no number of threads in ``/proc/sys``: ``{}`` is how many there should be."""
 
 
-def thread_limits() -> Iterator[ThreadLimit]:
-    running = procfs.tasks() or 0
+def thread_limits() -> dict[str, int]:
+    """How many more threads each limit allows."""
+    running, left = procfs.tasks() or 0, dict[str, int]()
     for name in ("kernel.threads-max", "kernel.pid_max"):
-        most = procfs.read_int(f"proc/sys/{name.replace('.', '/')}")
-        if most is not None:
-            yield ThreadLimit(name, most - running, f"sysctl {name}={{}}")
-    left = procfs.tasks_left()
-    if left is not None:
-        fix = "raise the task limit of the container or systemd unit to {}"
-        yield ThreadLimit("control group pids.max", left, fix)
-    maps = procfs.read_int("proc/sys/vm/max_map_count")
-    if maps is not None:
-        fit = (maps - SPARE_MAPS) // maps_of_thread()
-        yield ThreadLimit(MAX_MAP_COUNT, fit, f"sysctl {MAX_MAP_COUNT}={{maps}}")
+        if (most := procfs.read_int(f"proc/sys/{name.replace('.', '/')}")) is not None:
+            left[name] = most - running
+    if (tasks := procfs.tasks_left()) is not None:
+        left["control group pids.max"] = tasks
+    if (maps := procfs.read_int("proc/sys/vm/max_map_count")) is not None:
+        left[MAX_MAP_COUNT] = (maps - SPARE_MAPS) // maps_of_thread()
     processes = resource.getrlimit(resource.RLIMIT_NPROC)[0]
     if processes != resource.RLIM_INFINITY and os.geteuid() != 0:
         # Root is exempt. The limit counts all processes and threads of the user.
-        processes_here = [process.info for process in psutil.process_iter(["uids", "num_threads"])]
-        own = [info for info in processes_here if info["uids"] and info["uids"].real == os.getuid()]
-        threads = sum(info["num_threads"] or 0 for info in own)
-        yield ThreadLimit("RLIMIT_NPROC", processes - threads, "ulimit -u {}")
+        here = [process.info for process in psutil.process_iter(["uids", "num_threads"])]
+        own = [info for info in here if info["uids"] and info["uids"].real == os.getuid()]
+        left["RLIMIT_NPROC"] = processes - sum(info["num_threads"] or 0 for info in own)
+    return left
 
 
 def check_threads(needs: Needs) -> Iterator[CheckResult]:
     """Several limits count threads; the tightest decides how many can be started."""
-    limits = sorted(thread_limits(), key=lambda limit: limit.left)
-    fits = True
-    for limit in limits:
-        of_process = limit.name == MAX_MAP_COUNT  # all others count those of the machine
-        threads = needs.of_share(needs.threads) if of_process else needs.threads
-        needed = threads + SPARE_TASKS
-        if limit.left < needed:
+    limits, fits = sorted(thread_limits().items(), key=lambda limit: limit[1]), True
+    for name, left in limits:
+        of_process = name == MAX_MAP_COUNT  # all others count those of the machine
+        needed = (needs.of_share(needs.threads) if of_process else needs.threads) + SPARE_TASKS
+        if left < needed:
             fits = False
-            fix = limit.fix.format(needed * 2, maps=needed * maps_of_thread() + SPARE_MAPS)
-            numbers = {"name": limit.name, "left": limit.left, "needed": needed, "fix": fix}
-            yield from judged("threads", True, **numbers)
+            maps = needed * maps_of_thread() + SPARE_MAPS
+            fix = THREAD_FIXES.get(name, f"sysctl {name}={{}}").format(needed * 2, maps=maps)
+            yield from judged("threads", True, name=name, left=left, needed=needed, fix=fix)
     if limits and fits:
-        yield from judged("threads", False, name=limits[0].name, left=limits[0].left)
+        yield from judged("threads", False, name=limits[0][0], left=limits[0][1])
 
 
 # --- memory ------------------------------------------------------------------------------
@@ -289,8 +278,8 @@ def check_ports(needs: Needs) -> Iterator[CheckResult]:
     other servers are therefore a nuisance, not a limit; there can be more of them
     than ports.
     """
-    if (ports := kernel.ephemeral_ports()) is not None:
-        needed, waiting = needs.of_share(needs.connections), kernel.tcp_sockets().get("tw", 0)
+    if (ports := host.ephemeral_ports()) is not None:
+        needed, waiting = needs.of_share(needs.connections), host.tcp_sockets().get("tw", 0)
         yield from judged("ports", needed > ports, ports=ports, waiting=waiting, needed=needed)
 
 
@@ -338,7 +327,7 @@ def check_noise(needs: Needs) -> Iterator[CheckResult]:
 
 def check_interpreter(needs: Needs) -> Iterator[CheckResult]:
     python = f"{platform.python_implementation()} {platform.python_version()}"
-    switched = {"gil": switches.gil(), "jit": switches.jit()}
+    switched = {"gil": build.gil(), "jit": build.jit()}
     yield from judged("interpreter", bool(build.python_build()["debug"]), python=python, **switched)
 
 

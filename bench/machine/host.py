@@ -1,4 +1,4 @@
-"""How noisy the host is around a trial: a fixed loop, stolen time, load, frequency.
+"""What else happens on the host of a trial: a fixed loop, stolen time, load, network counters.
 
 The loop is the same Python code before and after every trial. If its time changes,
 the machine changed, not the backend.
@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 import psutil
 
 from bench.machine import procfs
+from bench.machine.memory import gain
 from bench.schema import HostNoise
 
 LOOP = 100_000  # steps: roughly 10 ms on a 2020s processor
@@ -67,28 +67,89 @@ def mhz() -> float | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Before:
-    probe_s: float
-    steal_s: float | None
-    load1: float
+Before = tuple[float, float | None, float]
+"""Seconds of the loop, stolen seconds and load before a trial, which dominates the load then."""
 
 
 def start() -> Before:
     """Probe the host before a trial (about 30 ms)."""
-    return Before(spin(), steal(), os.getloadavg()[0])
+    return spin(), steal(), os.getloadavg()[0]
 
 
 def finish(before: Before) -> HostNoise:
-    """Probe it again and report what happened in between.
-
-    ``load1`` is from before the trial; afterwards, the trial itself dominates it.
-    """
-    stolen = steal()
+    """Probe it again and report what happened in between."""
+    (probe_s, steal_s, load), stolen = before, steal()
     return HostNoise(
-        probe_before_s=before.probe_s,
+        probe_before_s=probe_s,
         probe_after_s=spin(),
-        steal_s=None if stolen is None or before.steal_s is None else stolen - before.steal_s,
-        load1=before.load1,
+        steal_s=None if stolen is None or steal_s is None else stolen - steal_s,
+        load1=load,
         mhz=mhz(),
     )
+
+
+# --- the kernel's network counters ---------------------------------------------------------
+#
+# They belong to the network namespace of this process (/proc/net), are cumulative since boot, and
+# include every program in it: compare a difference with the trial's own figures before attributing
+# it to the trial.
+
+NETSTAT = {
+    "ListenOverflows": "TcpExt",  # connections turned away: accept queue full
+    "ListenDrops": "TcpExt",  # all SYNs dropped at a listener, overflows included
+    "TCPReqQFullDoCookies": "TcpExt",  # SYN queue full, answered with a cookie
+    "TCPReqQFullDrop": "TcpExt",
+    "TCPTimeouts": "TcpExt",  # retransmission timers that expired: 1 s for a SYN
+    "TCPSynRetrans": "TcpExt",
+    "TCPLostRetransmit": "TcpExt",
+    "TCPAbortOnMemory": "TcpExt",
+    "TCPTimeWaitOverflow": "TcpExt",
+    "RetransSegs": "Tcp",
+    "AttemptFails": "Tcp",
+    "EstabResets": "Tcp",
+    "ActiveOpens": "Tcp",
+    "PassiveOpens": "Tcp",
+}
+"""Counter → its group in /proc/net/netstat (TcpExt) or /proc/net/snmp (Tcp)."""
+
+POLL_S = 0.1
+
+
+def counters() -> dict[str, int | None]:
+    """The counters now, cumulative; all None where there is no /proc/net (macOS)."""
+    files = ("proc/net/netstat", "proc/net/snmp")
+    groups = procfs.paired_lines("".join(procfs.read(file) or "" for file in files))
+    return {name: groups.get(group, {}).get(name) for name, group in NETSTAT.items()}
+
+
+def delta(
+    before: Mapping[str, int | None], after: Mapping[str, int | None]
+) -> dict[str, int | None]:
+    return {name: gain(before.get(name), value) for name, value in after.items()}
+
+
+def tcp_sockets() -> dict[str, int]:
+    """The TCP line of /proc/net/sockstat: inuse, orphan, tw, alloc, mem. Empty without it."""
+    return procfs.sockstat(procfs.read("proc/net/sockstat") or "").get("TCP", {})
+
+
+def ephemeral_ports() -> int | None:
+    """How many ports connecting sockets may use; None when the range is not readable."""
+    text = procfs.read("proc/sys/net/ipv4/ip_local_port_range") or ""
+    ends = [procfs.to_int(word) for word in text.split()]
+    if len(ends) != 2 or ends[0] is None or ends[1] is None:
+        return None
+    return ends[1] - ends[0] + 1
+
+
+def drain(deadline_s: float, below: int = 0) -> None:
+    """Wait until at most ``below`` TIME_WAIT and orphaned sockets are left, or ``deadline_s``.
+
+    Returns at once where the kernel does not report them.
+    """
+    until = time.monotonic() + deadline_s
+    while (waits_s := until - time.monotonic()) > 0:
+        sockets = tcp_sockets()
+        if sockets.get("tw", 0) + sockets.get("orphan", 0) <= below:
+            return
+        time.sleep(min(POLL_S, waits_s))

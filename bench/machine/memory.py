@@ -2,18 +2,7 @@
 
 A worker holds its connections open while the server withholds the answers.
 :class:`Reader` reads once before the first connection and once at the barrier;
-:func:`memory` reports what grew, by owner:
-
-=====================  ==========================================================
-part                   source
-=====================  ==========================================================
-user                   smaps_rollup Pss_Anon + SwapPss
-page tables            status VmPTE
-kernel stacks          threads × the kernel's stack size
-kernel sockets         slabinfo (root), else memory.stat of a group
-other kernel objects   the same: inodes, dentries, files, epoll items, ports, tasks
-send buffers           calculated
-=====================  ==========================================================
+:func:`memory` reports what grew, by owner; :data:`PARTS` has the source of each part.
 
 The parts that belong to a process (user, page tables, stacks, threads,
 descriptors) are absolute in both readings, and summed over the worker and its

@@ -17,10 +17,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bench.errors import BenchError
+from bench import BenchError
 from bench.launch import OWN_PYTHON, run_module
-from bench.plan.labels import Label
-from bench.plan.participants import BASE
+from bench.plan.participants import BASE, Label
 from crawlers import registry
 from crawlers.backend import Backend, BackendError
 from crawlers.catalogue import OURS

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 
-from bench.errors import BenchError
+from bench import BenchError
 from bench.machine import cpu
 from bench.plan import profiles
 from bench.plan.backends import base_of
-from bench.plan.labels import TWIN, Label
+from bench.plan.participants import TWIN, Label
 from bench.plan.profiles import Profile
 from bench.plan.workloads import Point
 from bench.schema import (

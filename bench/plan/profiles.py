@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from bench import BenchError
 from bench.conditions.condition import ASLEEP, TWIN
 from bench.conditions.flips import FLIPS
-from bench.errors import BenchError
 from bench.machine import cpu
 from bench.plan import workloads as points
 from bench.plan.participants import (

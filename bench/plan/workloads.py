@@ -18,10 +18,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
 
-from bench.arrivals import WORK_EVERY
-from bench.conditions.cancel import INTERRUPTED
 from bench.conditions.condition import ASLEEP, TWIN, Condition, Params
-from bench.conditions.held import HELD, HELD_AWAKE, RAMP_PER_S, TLS_RAMP_PER_S, Filling
+from bench.conditions.held import HELD, HELD_AWAKE, INTERRUPTED, RAMP_PER_S, TLS_RAMP_PER_S, Filling
 from bench.conditions.loads import UnderLoad, under
 from bench.conditions.processors import ALL, EVERYWHERE, Spreading
 from bench.conditions.recorders import NULL, SLOTS, WINDOWS
@@ -38,7 +36,6 @@ from bench.conditions.ways import (
 )
 from bench.conditions.work import WithWork
 from bench.machine import cpu
-from bench.plan.labels import Label
 from bench.plan.participants import (
     ABLE,
     BASE,
@@ -48,10 +45,12 @@ from bench.plan.participants import (
     SPREADING,
     SWITCHING,
     TWINS,
+    Label,
     Participants,
     only,
 )
 from bench.schema import SpreadOver
+from bench.sides.protocol import WORK_EVERY
 from bench.sides.servers import Tls
 from crawlers.catalogue import OURS
 from server.models.catalogue import SERVERS

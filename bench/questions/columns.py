@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
-from bench.analysis import places, stats
-from bench.analysis.analysis import Analysis
+from bench.analysis import stats
+from bench.analysis.analysis import Analysis, servers_placed
 from bench.analysis.stats import CPU_PER_REQUEST, Blocks, Metric, Pair, per_exchange
 from bench.questions.question import RANGES, Answer, Headline, bars, every_two, of_models
 from bench.schema import TrialRecord
@@ -188,7 +188,7 @@ class ServedColumns(Columns):
 
     def facts(self, analysis: Analysis, _: Measured) -> Mapping[str, str]:
         trials = stats.served(analysis.records, self.workloads[0])
-        return dict(zip(("serving", "where"), places.servers_placed(trials), strict=True))
+        return dict(zip(("serving", "where"), servers_placed(trials), strict=True))
 
     def drawn(self, analysis: Analysis, measured: Measured) -> Measured:
         return measured.only(label for label in measured.values if label in analysis.labels)

@@ -16,7 +16,7 @@ from typing import Final
 from bench.analysis import stats, wording
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, USER_PER_CONNECTION, Blocks, Comparison, Spread
-from bench.plan.labels import Label, on_each
+from bench.plan.participants import Label, on_each
 from bench.questions.question import Answer, Headline
 from bench.show import cells
 from bench.show.figures import Axis, Figure, Lines, Plot, Unit, line
@@ -232,7 +232,8 @@ def figure(
     trials = stats.trials_of(analysis.records, twins=False)
     first = (next(t for t in trials if t.workload in METRICS[key].workloads) for key in columns)
     at = [*map(point_words, first)]
-    spreads = [spread for label in measured.values for spread in measured.row(label).values()]
+    every = [measured.spread(label, key) for label in measured.values for key in columns]
+    spreads = [spread for spread in every if spread]
     return Figure(
         name=NAME,
         title="What each CPython release changed",

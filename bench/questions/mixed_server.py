@@ -11,11 +11,11 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.arrivals import WORK_EVERY
 from bench.questions.columns import Columns, Read
 from bench.questions.question import Headline
 from bench.schema import TrialRecord
 from bench.show.measured import MS, Measured, median_response, p99_response
+from bench.sides.protocol import WORK_EVERY
 
 NAME: Final = "mixed_server"
 ASKS: Final = "What does work on one request in ten do to the other nine, at a server?"

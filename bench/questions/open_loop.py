@@ -92,16 +92,18 @@ def answer(analysis: Analysis) -> Answer | None:
         return None
     times = measured(data)
     models = [label for label in data if label in MODELS]
-    rate = telling(data, models)
-    shared = shared_rate(data, shown(analysis, data))
+    # All of them in a campaign of open loops alone.
+    shown = [label for label in data if label in analysis.main] or list(data)
+    rate, shared = telling(data, models), shared_rate(data, shown)
     tail = in_the_tail(times, shared) if shared else None
     late = behind(data, models, rate) if rate else None
-    figures = spectrum(analysis, data, times), over_capacity(analysis, data, times)
+    figures = [spectrum(shown, data, shared, tail)] if shared and len(shown) > 1 else []
+    over = over_capacity(shown, data, times)
     return Answer(
         tail or late,
         PROSE.format(further=f" {late.text} ({late.behind})." if late and tail else ""),
         tables=[table(data, times)],
-        figures=[figure for figure in figures if figure],
+        figures=[*figures, *([over] if over else [])],
         compared=tail.pairs if tail else (),
     )
 
@@ -170,28 +172,22 @@ def _row(measured: Measured, label: str, rate: float, trials: Sequence[TrialReco
     ]
 
 
-def shown(analysis: Analysis, data: ByRate) -> list[str]:
-    """The main backends; all of them in a campaign of open loops alone."""
-    return [label for label in data if label in analysis.main] or list(data)
-
-
-def over_capacity(analysis: Analysis, data: ByRate, measured: Measured) -> Figure | None:
+def over_capacity(labels: Sequence[str], data: ByRate, measured: Measured) -> Figure | None:
     """Response times over the share of what each backend can do at most."""
-    most = {x: rate for x in shown(analysis, data) if (rate := capacity(data[x]))}
-
-    def over_share(label: str, part: str) -> Line:
-        return line(
-            (rate / most[label], measured.spread(label, key(part, rate))) for rate in data[label]
-        )
-
-    p99 = {label: points for label in most if (points := over_share(label, "p99"))}
-    if len(p99) < 2:
-        return None
-    half = {label: over_share(label, "p50") for label in p99}
+    most = {label: rate for label in labels if (rate := capacity(data[label]))}
     x, y = Axis("offered, as a share of each one’s capacity", "shares"), Axis("", "times")
-    panels = {"response time, median": half, "response time, p99": p99}
-    plots = [Plot(lines, x, y, title, beyond=(1.0, "no value")) for title, lines in panels.items()]
-    rates = [f"{label} {count(most[label])}" for label in p99]
+    panels = {"p50": "response time, median", "p99": "response time, p99"}
+    plots = []
+    for part, title in panels.items():
+        of = {
+            label: line((r / top, measured.spread(label, key(part, r))) for r in data[label])
+            for label, top in most.items()
+        }
+        lines = {label: points for label, points in of.items() if points}
+        plots.append(Plot(lines, x, y, title, beyond=(1.0, "no value")))
+    if len(plots[1].lines) < 2:
+        return None
+    rates = [f"{label} {count(most[label])}" for label in plots[1].lines]
     return Figure(
         name=NAME,
         title="Open loop: response time over the share of capacity",
@@ -200,19 +196,17 @@ def over_capacity(analysis: Analysis, data: ByRate, measured: Measured) -> Figur
         data=Lines(plots, columns=2, ranges="shades"),
         notes=(
             "Beyond capacity there is no value: a queue grows as long as the load lasts.",
-            *listed(stats.trials_of(analysis.records, WORKLOAD)),
+            *listed([trial for label in labels for own in data[label].values() for trial in own]),
             f"Capacity in requests/s, where more were offered: {listing(rates)}.",
         ),
     )
 
 
-def spectrum(analysis: Analysis, data: ByRate, measured: Measured) -> Figure | None:
+def spectrum(labels: Sequence[str], data: ByRate, rate: float, head: Headline | None) -> Figure:
     """Every percentile at a rate that all carry: a median over blocks, and each block."""
-    labels = shown(analysis, data)
-    rate = shared_rate(data, labels)
     lines: dict[str, Line] = {}
     hairs: dict[str, list[Line]] = {}
-    trials = [] if rate is None else [data[x][rate] for x in labels]
+    trials = [data[label][rate] for label in labels]
     for own in trials:
         times = [stats.merge_histograms([t.response_time.hdr]) for t in own if t.response_time]
         # From the median to where ten samples are left in each block.
@@ -223,28 +217,18 @@ def spectrum(analysis: Analysis, data: ByRate, measured: Measured) -> Figure | N
         label = own[0].label
         hairs[label] = [_through(places, [[ms] for ms in block]) for block in read]
         lines[label] = _through(places, [*zip(*read, strict=True)])
-    if rate is None or len(lines) < 2:
-        return None
-    head = in_the_tail(measured, rate)
     at_99 = {x: next(p for p in points if p.x == nines(99)) for x, points in lines.items()}
     blocks = [len(own) for own in hairs.values()]
     if max(blocks) == 1:
         hairs = {}
-    plot = Plot(
-        lines,
-        Axis("percentile of the requests", "nines"),
-        Axis("", "times", duration),
-        "response time",
-        marks=at_99,
-        hairs=hairs,
-    )
+    x, y = Axis("percentile of the requests", "nines"), Axis("", "times", duration)
     return Figure(
         name="spectrum",
         title=f"Response times at {count(rate)} requests/s",
         headline=head.text if head else None,
         subtitle=f"{count(rate)} requests/s on a schedule, from the intended start to the last "
         f"byte; bold: median of {of_blocks(blocks)}",
-        data=Lines([plot], told=True),
+        data=Lines([Plot(lines, x, y, "response time", marks=at_99, hairs=hairs)], told=True),
         notes=(
             f"{'A hairline is one block. ' * bool(hairs)}Each line ends where fewer than "
             f"{stats.MIN_BEYOND} requests of a block lie beyond it; marks and numbers are p99s.",

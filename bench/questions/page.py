@@ -26,8 +26,7 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, CPU_PER_REQUEST, PAGES_PER_S, Blocks, Comparison
 from bench.analysis.wording import FOR_ONE, bases, prose
-from bench.plan.labels import Label
-from bench.plan.participants import BASE, FREE, MAPPED, OTHER_LIBRARIES
+from bench.plan.participants import BASE, FREE, MAPPED, OTHER_LIBRARIES, Label
 from bench.questions.question import (
     Answer,
     Headline,

@@ -16,8 +16,7 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Blocks, Comparison, Ratio
 from bench.analysis.wording import against, conjugated, interval
-from bench.plan.labels import Label
-from bench.plan.participants import BASE, SPREADING
+from bench.plan.participants import BASE, SPREADING, Label
 from bench.questions.question import Answer, Headline
 from bench.schema import TrialRecord
 from bench.show import cells

@@ -19,7 +19,7 @@ from bench.analysis.stats import EQUIVALENT, MIN_BLOCKS, OTHER_WORK, Comparison,
 from bench.analysis.stats.campaigns import Number
 from bench.analysis.stats.ratios import ABOVE, Ratio
 from bench.analysis.wording import basis, prose, says
-from bench.plan.labels import Label
+from bench.plan.participants import Label
 from bench.show import cells
 from bench.show.figures import Bars, Figure, Panel
 from bench.show.measured import TIMES, Measured

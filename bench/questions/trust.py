@@ -11,7 +11,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from bench import turnlog
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import AT_LEVEL, CPU_PER_1000, EqualWork, NoiseFloor, floor_words
@@ -32,6 +31,8 @@ STEAL_SHARE: Final = 0.01
 #: Where each side had less than this share of its processor, and neither waited for a schedule,
 #: other programs had the rest.
 STARVED_SHARE: Final = 0.5
+#: A block with fewer counted rounds of turns says little; the A/A pairs say how little.
+FEWEST_ROUNDS: Final = 5
 
 
 def answer(analysis: Analysis) -> Answer:
@@ -129,9 +130,9 @@ def _short(analysis: Analysis) -> Iterator[str]:
             before = rounds[trial.point].get(trial.block, 0)
             rounds[trial.point][trial.block] = max(before, trial.turns.counted // 2)
     for point, counts in rounds.items():
-        if few := [n for n in counts.values() if n < turnlog.FEWEST_ROUNDS]:
+        if few := [n for n in counts.values() if n < FEWEST_ROUNDS]:
             yield (
-                f"{point}: fewer than {turnlog.FEWEST_ROUNDS} rounds of turns counted in "
+                f"{point}: fewer than {FEWEST_ROUNDS} rounds of turns counted in "
                 f"{len(few)} of {plural(len(counts), 'block')} (the fewest {min(few)}), so that "
                 "noise hardly averages out there."
             )

@@ -17,12 +17,11 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from bench import filesystem, store
+from bench import BenchError, filesystem, store
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import AT_LEVEL, Spread
 from bench.analysis.stats.campaigns import FEWEST, Combined, Number, combined, independent
 from bench.analysis.wording import TIMES_FROM, between
-from bench.errors import BenchError
 from bench.launch import RESULTS, ROOT, shown
 from bench.questions import analysis_in, answers
 from bench.questions.question import Headline

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.schema import CampaignRecord
 from bench.show.words import machine_words
-from bench.store import read_bytes
+from bench.store import read_lines
 from bench.text import listing
 
 AUTHORS = "The c10k-crawlers authors"
@@ -24,7 +24,7 @@ def checksum(file: Path) -> str:
 
     Raises :class:`bench.store.StoreError`.
     """
-    return hashlib.sha256(read_bytes(file)).hexdigest()
+    return hashlib.sha256(read_lines(file)[0]).hexdigest()
 
 
 def text(campaign: CampaignRecord, sha256: str) -> str:

@@ -18,12 +18,12 @@ from typing import Final
 from markupsafe import Markup
 from rich.console import Console
 
-from bench import filesystem, store, turnlog
+from bench import filesystem, store
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.palette import PALETTES
 from bench.questions import analysis_of, asked
-from bench.report import cite, ending, export, files, findings, markup, summary
+from bench.report import cite, export, files, findings, markup, summary
 from bench.report.charts import Chart, render_all
 from bench.report.charts.slide import UNIT
 from bench.show.table import Table
@@ -92,9 +92,9 @@ def page(
         campaign=campaign,
         answers=[
             (word, markup.read_line(reader, UNIT.sub("\\1\N{NO-BREAK SPACE}", text)))
-            for word, text in ending.three(named)
+            for word, text in findings.three(named)
         ],
-        versus=[markup.read_line(reader, text) for text in ending.versus(named)],
+        versus=[markup.read_line(reader, text) for text in findings.versus(named)],
         further=[markup.read_line(reader, finding) for finding in named.values()],
         footer=footer(analysis),
         tables=page_tables(analysis),
@@ -178,7 +178,7 @@ def downloads(analysis: Analysis, folder: Path, sections: Sequence[Section]) -> 
     names = {
         store.FILE_NAME: "raw records",
         store.PACKED: "raw records, compressed",
-        turnlog.FILE_NAME: "every turn",
+        store.TURNS: "every turn",
         **{name: what for section in sections for name, what in section.records.items()},
         files.SUMMARY: "tables",
         files.CITATION: "BibTeX",
@@ -193,7 +193,7 @@ def build(analysis: Analysis, folder: Path, file: Path, sections_of: SectionsOf)
     """Draw the charts and write summary, page and citation to ``folder``; returns the charts.
 
     ``file`` holds the records: its checksum is cited, and what other rooms add has
-    its own records beside it. Raises :class:`bench.errors.BenchError` when something
+    its own records beside it. Raises :class:`bench.BenchError` when something
     cannot be written.
     """
     sha256 = cite.checksum(file)
@@ -228,4 +228,4 @@ def write(
         console.width = max(files.PLAIN_WIDTH, console.width)
     if verbose:
         summary.show(analysis, console)
-    ending.show(analysis, folder, console)
+    findings.show(analysis, folder, console)

@@ -11,16 +11,16 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 
-from bench import turnlog
+from bench import store
 from bench.launch import OWN_PYTHON
 from bench.machine import cpu
 from bench.plan.backends import of_role
 from bench.plan.durations import SHARED_SERVER_SLOTS, trial_s
-from bench.plan.labels import Label
+from bench.plan.participants import Label
 from bench.plan.plan import Plan, Turn, key
 from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
 from bench.run import block, ceiling
-from bench.run.record import refused
+from bench.run.block import refused
 from bench.run.trial import Bench, start_server
 from bench.schema import EndRecord, TrialRecord
 from bench.sides.process import deferred
@@ -134,7 +134,7 @@ class Campaign:
                     records, log = block.run(bench, point, able, shared)
                     outcomes |= {record.trial: record for record in records}
                     if point.interleaved:
-                        turnlog.append(self.store.path.parent, log)
+                        store.append_turns(self.store.path.parent, log)
                 self._keep(*(outcomes[number] for number in numbered))
 
     def _fit(self, server: Server | None, stack: ExitStack, bench: Bench, point: Point) -> Server:

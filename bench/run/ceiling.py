@@ -23,15 +23,11 @@ SECONDS = 1
 GRACE_S = 20.0
 
 
-class CeilingError(Exception):
-    """The ceiling could not be measured; the message says why."""
-
-
 def parse_wrk(text: str) -> tuple[float, int]:
-    """The rate and the errors of wrk's report. Raises :class:`CeilingError` without a rate."""
+    """The rate and the errors of wrk's report. Raises :class:`ValueError` without a rate."""
     rate = re.search(r"Requests/sec:\s*([1-9]\d{0,8}(\.\d+)?)$", text, re.MULTILINE)
     if rate is None:
-        raise CeilingError(f"it gave no rate: {tail(text)}")
+        raise ValueError(f"it gave no rate: {tail(text)}")
     counts = re.findall(
         r"(?:(?:connect|read|write|timeout)|Non-2xx or 3xx responses:) ([0-9]+)", text
     )
@@ -43,39 +39,34 @@ def tail(text: str) -> str:
 
 
 def measure(
-    server: Server,
-    block: int,
-    cores: list[int],
-    connections: int = CONNECTIONS,
+    server: Server, block: int, cores: list[int], connections: int = CONNECTIONS
 ) -> CeilingRecord:
     """Send requests for a second as fast as possible, and record how many were answered.
 
     Whatever the client does wrong, its record has no ceiling but the reason.
     """
-    version = instruments.version("wrk")
-    record = CeilingRecord(
+    tool, started = instruments.version("wrk"), now()
+    said: dict[str, float | int] = {}
+    why = "it is not installed; install it with: apt-get install wrk"
+    try:
+        said = ask(server, cores, connections) if tool else {}
+    except (ValueError, OSError) as error:
+        why = str(error)
+    return CeilingRecord(
         block=block,
-        tool=version or "wrk",
+        tool=tool or "wrk",
         site=server.site if not server.site.startswith("dir:") else "dir",
         connections=connections,
-        requests_per_s=None,
-        server_cpu_share=None,
-        client_cpu_share=None,
-        errors=0,
-        started=now(),
+        started=started,
+        reason=None if said else f"no ceiling by {tool or 'wrk'}, because {why}",
+        **said,
     )
-    try:
-        if version is None:
-            raise CeilingError("it is not installed; install it with: apt-get install wrk")
-        return record.model_copy(update=ask(server, cores, connections))
-    except (CeilingError, OSError) as error:
-        return record.model_copy(update={"reason": f"no ceiling by {record.tool}, because {error}"})
 
 
 def ask(server: Server, cores: list[int], connections: int) -> dict[str, float | int]:
     """Run wrk; returns what it and the processors say, by the record's names.
 
-    Raises :class:`CeilingError` or :class:`OSError` when the client fails.
+    Raises :class:`ValueError` or :class:`OSError` when the client fails.
     """
     server_before, children_before = sum(server.cpu()), children_s()
     began = time.monotonic()
@@ -94,12 +85,12 @@ def ask(server: Server, cores: list[int], connections: int) -> dict[str, float |
         client.kill()
         client.communicate()
         if isinstance(error, subprocess.TimeoutExpired):
-            raise CeilingError("it did not end in time") from None
+            raise ValueError("it did not end in time") from None
         raise
     wall = time.monotonic() - began
     output = raw.decode(errors="replace")
     if client.returncode:
-        raise CeilingError(f"it failed: {tail(output)}")
+        raise ValueError(f"it failed: {tail(output)}")
     client_s = children_s() - children_before
     rate, errors = parse_wrk(output)
     return {

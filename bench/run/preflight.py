@@ -1,9 +1,7 @@
-"""Before a campaign: what this machine forbids, who else measures, and how fast it is."""
+"""Before a campaign: what this machine forbids, and who else measures."""
 
 from __future__ import annotations
 
-import re
-import secrets
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -12,10 +10,10 @@ from typing import Final
 
 from rich.console import Console
 
-from bench.machine import doctor, host, procfs
+from bench.machine import doctor
 from bench.machine.doctor import Needs
 from bench.plan.backends import of_role
-from bench.plan.labels import Label
+from bench.plan.participants import Label
 from bench.plan.plan import Plan
 from bench.plan.workloads import Point
 from bench.text import KIB
@@ -24,9 +22,6 @@ from crawlers.catalogue import OURS
 
 THREADED = "threads"
 """The family that starts a thread for each slot."""
-
-USUAL_PROBE_S, PROBES = 0.0085, 9
-"""What the fixed loop of :mod:`bench.machine.host` takes on the reference machine."""
 
 
 def refusals(
@@ -76,20 +71,15 @@ ASYNCIO_KIB: Final = 320
 """KiB of asyncio's: its SSLProtocol has a receive buffer of 256 KiB and touches all of it."""
 
 
-def on_asyncio(name: str) -> bool:
-    """Whether a backend may have asyncio's buffer: it changes something else, on some rung below.
+def client_kib(name: str) -> int:
+    """KiB that a backend's process may need for one connection over TLS.
 
-    It decides only on what is refused beforehand.
+    asyncio's also where it changes something else, on some rung below.
     """
     backend = OURS.get(name)
     if backend is None or "own_tls" in backend.tags:
-        return False
-    return "asyncio_tls" in backend.tags or on_asyncio(backend.against or "")
-
-
-def client_kib(name: str) -> int:
-    """KiB that a backend's process may need for one connection over TLS."""
-    return ASYNCIO_KIB if on_asyncio(name) else CLIENT_KIB
+        return CLIENT_KIB
+    return ASYNCIO_KIB if "asyncio_tls" in backend.tags else client_kib(backend.against or "")
 
 
 def over_tls(point: Point, label: Label) -> dict[str, int]:
@@ -99,37 +89,28 @@ def over_tls(point: Point, label: Label) -> dict[str, int]:
     return {"tls_client": client_kib(label.name) * KIB, "tls_server": SERVER_KIB * KIB}
 
 
-def slowness() -> float:
-    """How many times longer a trial takes here than on the reference machine.
-
-    By the fixed loop alone, at its fastest: in six campaigns on one machine its median was between
-    8.7 and 11.4 ms, as other programs had it, its fastest twentieth between 8.2 and 8.7 ms.
-    """
-    return min(host.spin() for _ in range(PROBES)) / USUAL_PROBE_S
-
-
 # --- other campaigns ---------------------------------------------------------------------
 
 
-NAME = "c10k-crawlers.campaign."
+NAME = "c10k-crawlers.campaign"
 
 
 @contextmanager
 def announced(console: Console) -> Iterator[None]:
-    """Warn about other campaigns at the start, and at the end: they share the processors.
+    """Warn about another campaign at the start, and at the end: they share the processors.
 
-    Every campaign has a socket with a name in the kernel's memory (unix(7), "abstract"), which
-    goes with its process, however that ends. One that starts sends a word to each of the others.
+    A campaign has a socket with this name in the kernel's memory (unix(7), "abstract"), which goes
+    with its process, however that ends. One that finds the name taken sends a word to it.
     """
+    alone = True
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as own:
         own.setblocking(False)
-        others = re.findall(rf" @({re.escape(NAME)}\w+)$", procfs.read("proc/net/unix") or "", re.M)
-        for other in others:
+        try:
+            own.bind(f"\0{NAME}")
+        except OSError:
+            alone = False
             with suppress(OSError):  # it has just ended
-                own.sendto(b"hello", f"\0{other}")
-        with suppress(OSError):  # not Linux
-            own.bind(f"\0{NAME}{secrets.token_hex(8)}")
-        if others:
+                own.sendto(b"hello", f"\0{NAME}")
             console.print(
                 "warning: another campaign is running on this machine; both will measure each "
                 "other's load. Stop one of them",
@@ -139,8 +120,8 @@ def announced(console: Console) -> Iterator[None]:
             yield
         finally:
             with suppress(BlockingIOError):
-                others += [own.recv(100).decode()]
-            if others:
+                alone = not own.recv(100) and alone
+            if not alone:
                 console.print(
                     "warning: another campaign ran on this machine at the same time, so both "
                     "measured each other's load. Run them one after the other",

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shlex
-import signal
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,14 +12,14 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from bench import store, turnlog
+from bench import store
 from bench.controls import CONTROLS
 from bench.launch import OWN_PYTHON, RESULTS, ROOT, shown
 from bench.machine import doctor, environment, interpreters
 from bench.machine.interpreters import FoundInterpreter
 from bench.plan import backends, plan, profiles
 from bench.plan.durations import plan_s
-from bench.plan.labels import Label, on_each
+from bench.plan.participants import Label, on_each
 from bench.plan.plan import Plan, PlanError, PlannedPoint, Selection
 from bench.plan.profiles import Profile
 from bench.run import judge, preflight
@@ -67,7 +65,7 @@ class Finished:
 
 
 def run(options: Options, console: Console) -> Finished:
-    """Run a new campaign. Raises :class:`bench.errors.BenchError` when it cannot start."""
+    """Run a new campaign. Raises :class:`bench.BenchError` when it cannot start."""
     doctor.require_proc()
     profile, known, names, entries = choose(options)
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)
@@ -134,15 +132,13 @@ def measure(
         deadline_s=options.deadline_s,
         pythons={"": OWN_PYTHON} | {python.name: python.command for python in options.interpreters},
     )
-    expected_s = plan_s(todo.entries, preflight.slowness())
     console.print(
         f"campaign {record.campaign}: profile {record.profile}, {plural(record.blocks, 'block')}, "
         f"{plural(len(todo.turns), 'trial')} of {', '.join(record.backends)}, seed {record.seed}; "
-        f"about {minutes(expected_s)} min\nrecords: {shown(log.path)}",
+        f"about {minutes(plan_s(todo.entries))} min on the usual machine\n"
+        f"records: {shown(log.path)}",
         soft_wrap=True,
     )
-    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as a shell starts a job with &
-        console.print(f"Ctrl-C is ignored, as in the background; to stop: kill {os.getpid()}")
     with preflight.announced(console):
         end = campaign.run()
     return Finished(folder, store.load(folder), end)
@@ -201,7 +197,7 @@ def dry_run(options: Options, console: Console) -> tuple[str, Sequence[PlannedPo
 
 def note_resumption(opened: Log, earlier: Records, console: Console) -> None:
     """Record that the campaign was resumed, over what a crash left half written."""
-    turnlog.load(opened.path.parent)  # a damaged file had better be said before it is measured
+    store.load_turns(opened.path.parent)  # a damaged file had better be said before it is measured
     if earlier.torn_bytes:
         console.print(
             f"cut {earlier.torn_bytes} bytes of a record that a crash left unfinished",

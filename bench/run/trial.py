@@ -8,9 +8,9 @@ processor. Both ends compare what they saw.
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -68,7 +68,7 @@ def block_seed(campaign_seed: int, block: int) -> int:
     return campaign_seed * 1000 + block
 
 
-class Trial(Sides):
+class Trial(Sides, ABC):
     """One trial while it runs; whatever it did not reach stays None."""
 
     taker: Taker  # its place among those that take turns
@@ -242,6 +242,11 @@ class Trial(Sides):
         if self.progress is not None:
             self.progress.close()
 
+    def release(self) -> None:
+        """Hold nothing any more, whatever happened."""
+        with suppress(ServerError):
+            self.barrier.release()
+
     def forget(self) -> None:
         for file in self.bench.scratch.glob(f"{self.out.name}.*"):
             file.unlink()
@@ -255,7 +260,6 @@ MARGIN: Final = 2
 
 class Crawling(Trial):
     _own = False  # it has a server of its own
-    _holds = False  # which holds its answers back
     _by_ledger = False  # counts exchanges at the server, since that is not free in the worker
     _before = 0.0, 0.0, 0.0
     _served = 0
@@ -269,7 +273,7 @@ class Crawling(Trial):
         if server is None:
             server = start_server(self.point, self.conditions, cores)
             stack.enter_context(server)
-        self.server = server
+        self.server = self.barrier = server
         python = self.bench.pythons[self.turn.label.interpreter]
         self.worker = WorkerProcess(python=python, extra_environment=self.environment)
         stack.enter_context(self.worker)
@@ -370,18 +374,6 @@ class Crawling(Trial):
             "server_polls": self.server_polls,
         }
 
-    def hold(self) -> None:
-        self.server.hold()
-        self._holds = True
-
-    def held(self) -> int:
-        return self.server.held()
-
-    def release(self) -> None:
-        if self._holds and self.server.alive:
-            self.server.release()
-        self._holds = False
-
 
 def start_server(point: Point, conditions: Sequence[Condition], cores: list[int]) -> Server:
     """Start a fixture server; it is not waited for."""
@@ -419,7 +411,7 @@ class Serving(Trial):
         self.tested, self.other = self.server.child, self.worker
         self.pin(self.tested.pid, pinning.client)
         self.pin(self.other.pid, pinning.server)
-        self.progress = Progress(PLACES)
+        self.progress = self.barrier = Progress(PLACES)
 
     def tell(self) -> None:
         # It is what is under test, and may fail as such.
@@ -430,7 +422,7 @@ class Serving(Trial):
         self._faults = self.server.page_faults()
 
     def rest(self) -> None:
-        self.progress.stop()
+        self.progress.release()
 
     def collect(self) -> None:
         self.server_cpu = self.server.cpu()
@@ -456,13 +448,4 @@ class Serving(Trial):
         }
 
     def count(self) -> int:
-        return self.progress.answers()
-
-    def hold(self) -> None:
-        """A load holds its connections by itself."""
-
-    def held(self) -> int:
-        return self.progress.answers()
-
-    def release(self) -> None:
-        self.progress.stop()
+        return self.progress.held()

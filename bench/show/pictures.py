@@ -16,7 +16,7 @@ from typing import Final
 
 from bench.analysis.stats import Spread
 from bench.analysis.wording import prose
-from bench.plan.labels import Label
+from bench.plan.participants import Label
 from bench.show.figures import Axis, Bar, Bars, FigureData, Line, Lines, Plot, Stack, Unit
 from bench.show.words import is_stack
 from bench.text import GIB, KIB, MIB, count, duration

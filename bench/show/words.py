@@ -10,7 +10,7 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Comparison, Metric, Spread
 from bench.analysis.wording import against, change, interval, prose
-from bench.plan.labels import Label
+from bench.plan.participants import Label
 from bench.schema import Environment, TrialRecord
 from bench.text import capital, count, listing, plural
 from crawlers.catalogue import MODELS, OURS

@@ -15,6 +15,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
@@ -90,15 +91,9 @@ class Watch:
 
 def _targets() -> Iterator[str]:
     """What each open descriptor is; libffi keeps its own file open from its first closure on."""
-    folder = Path("/proc/self/fd")
-    for name in os.listdir(folder) if folder.exists() else []:
-        target = _target(folder / name)
+    for name in os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else []:
+        target = "of the listing itself"
+        with suppress(OSError):
+            target = os.readlink(f"/proc/self/fd/{name}")
         if ".so" not in Path(target).suffixes:
-            yield target
-
-
-def _target(descriptor: Path) -> str:
-    try:
-        return os.readlink(descriptor).partition(":")[0]  # socket:[123] has a new number each time
-    except OSError:
-        return "of the listing itself"
+            yield target.partition(":")[0]  # socket:[123] has a new number each time

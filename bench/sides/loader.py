@@ -29,7 +29,6 @@ from pathlib import Path
 from typing import TextIO
 from zlib import crc32
 
-from bench.arrivals import chosen, poisson
 from bench.controls.programs import HEAD_END, answer_size, read_answer
 from bench.sides.protocol import (
     FAST,
@@ -40,7 +39,9 @@ from bench.sides.protocol import (
     Ready,
     Result,
     Served,
+    chosen,
     obey,
+    poisson,
     send,
     shared_times,
 )

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import json
 import mmap
+import os
+import random
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, is_dataclass
@@ -227,6 +229,9 @@ def send(message: Message, replies: TextIO) -> None:
     print(encode(message), file=replies, flush=True)
 
 
+SHARED: Final = "/dev/shm"
+
+
 def obey(work: Callable[[Command, TextIO, TextIO], None], replies: TextIO) -> int:
     """Run the one command that comes on standard input. Exit code 2 when none comes, else 0."""
     line = sys.stdin.readline()
@@ -238,7 +243,10 @@ def obey(work: Callable[[Command, TextIO, TextIO], None], replies: TextIO) -> in
             raise TypeError(f"expected a command, got {line[:80]!r}")
         work(command, sys.stdin, replies)
     except Exception as error:
-        send(Failed(f"{type(error).__name__}: {error}"), replies)
+        said = f"{type(error).__name__}: {error}"
+        if isinstance(error, OSError) and not (error.filename or os.access(SHARED, os.W_OK)):
+            said += f"; {SHARED} is not writable, and processes have their semaphores there"
+        send(Failed(said), replies)
         raise
     return 0
 
@@ -261,3 +269,31 @@ def own_times(number: int) -> memoryview[float]:
     """
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE
     return memoryview(mmap.mmap(-1, 8 * max(number, 1), flags=flags)).cast("d")
+
+
+# --- arrivals ----------------------------------------------------------------------------
+#
+# When the requests of an open loop are due and which need work, from the seed of the trial: a
+# worker and a load keep to it, and the analysis makes it again.
+
+WORK_EVERY: Final = 10
+"""One page in so many needs work, where any does."""
+
+
+def poisson(rate: float, seed: int, count: int) -> tuple[float, ...]:
+    """When ``count`` requests are due, in seconds from the start.
+
+    Exponential gaps of mean ``1 / rate``, so that arrivals bunch as those of independent
+    users do.
+    """
+    rng = random.Random(seed)
+    now, due = 0.0, []
+    for _ in range(count):
+        now += rng.expovariate(rate)
+        due.append(now)
+    return tuple(due)
+
+
+def chosen(count: int, every: int, seed: int) -> frozenset[int]:
+    """Which of so many pages need work: one in ``every``, at random places, so that they bunch."""
+    return frozenset(random.Random(seed).sample(range(count), count // every))

@@ -17,7 +17,7 @@ from typing import Any, Self
 
 import psutil
 
-from bench.errors import BenchError
+from bench import BenchError
 from bench.machine import cpu, procfs
 from bench.schema import Handshakes, Ledger
 from bench.sides.process import Child, ProcessError

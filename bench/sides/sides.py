@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -27,10 +26,11 @@ if TYPE_CHECKING:  # a list of what to measure needs no numpy, here and below
 POLL_S: Final = 0.02
 
 
-class Sides(ABC):
+class Sides:
     """One end is under test (``tested``), the ``other`` is there for it."""
 
     server: Server
+    barrier: Server | Progress  # where connections are held
     worker: WorkerProcess
     tested: Child
     other: Child
@@ -49,22 +49,12 @@ class Sides(ABC):
     cores: list[int]  # on which work is measured beforehand
     parts: dict[str, Any]  # what conditions noted meanwhile
 
-    @abstractmethod
-    def hold(self) -> None:
-        """Keep every connection open from now on."""
-
-    @abstractmethod
-    def held(self) -> int: ...
-
-    @abstractmethod
-    def release(self) -> None: ...
-
     def wait_until_held(self) -> None:
         """Wait until every slot has a connection that is held, and everybody has gone to sleep.
 
         Raises :class:`ProcessError`, with the worker's own reason if it has one.
         """
-        while (number := self.held()) < self.slots:
+        while (number := self.barrier.held()) < self.slots:
             if self.worker.process.poll() is not None:
                 self.worker.result(self.deadline)
                 raise ProcessError("the worker ended before the barrier")
@@ -134,8 +124,14 @@ class Progress:
             self.seen += len(ahead)
         return self.seen
 
-    def answers(self) -> int:
+    # --- of a load, which holds its connections by itself until it is stopped ---
+
+    def hold(self) -> None:
+        pass
+
+    def held(self) -> int:
+        """Or answers so far, if it holds none."""
         return int(self.times[0])
 
-    def stop(self) -> None:
+    def release(self) -> None:
         self.times[1] = 1.0

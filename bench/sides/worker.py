@@ -26,8 +26,8 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import sub
 from typing import Any, Literal, TextIO
 
-from bench import arrivals, controls
-from bench.machine import switches
+from bench import controls
+from bench.machine import build
 from bench.sides.protocol import (
     GO,
     Command,
@@ -35,8 +35,10 @@ from bench.sides.protocol import (
     Result,
     Schedule,
     Worked,
+    chosen,
     obey,
     own_times,
+    poisson,
     send,
     shared_times,
 )
@@ -81,7 +83,7 @@ def due_times(schedule: Schedule, count: int) -> tuple[float, ...]:
         )
     if schedule.kind == "constant":
         return tuple(number / schedule.rate for number in range(count))
-    return arrivals.poisson(schedule.rate, schedule.seed, count)
+    return poisson(schedule.rate, schedule.seed, count)
 
 
 OWN_SERVER: dict[str, Any] = {"any_host": True, "polite": False}
@@ -93,7 +95,7 @@ def make_job(command: Command) -> Job:
     urls = tuple(f"{prefix}/p/{number}" for number in range(count)) if count else (f"{prefix}/",)
     needed = None
     if (wanted := command.work) is not None:
-        pages = arrivals.chosen(len(urls), wanted.every, wanted.seed)
+        pages = chosen(len(urls), wanted.every, wanted.seed)
         needed = Work(frozenset(urls[number] for number in pages), wanted.rounds)
     return Job(
         urls,
@@ -121,8 +123,8 @@ def interpreter(family: str) -> dict[str, str | int]:
     # An HTTP stack brings a parser of its own.
     parser = {} if family == "stack" else {"parser": http.PARSER}
     workaround = {"links": tokens.WORKAROUND} if tokens.WORKAROUND else {}
-    switched = {"gil": switches.gil(), "jit": switches.jit()}
-    if by := switches.locked_by():
+    switched = {"gil": build.gil(), "jit": build.jit()}
+    if by := build.locked_by():
         switched["gil_by"] = by
     return {"python": sys.version.split()[0], **switched, **parser, **workaround}
 
@@ -166,7 +168,7 @@ def without_start(
 
 def make_recorder(command: Command) -> TimesRecorder:
     if command.progress is not None:
-        one_at_a_time = switches.gil() == "enabled"
+        one_at_a_time = build.gil() == "enabled"
         kind = ProgressRecorder if one_at_a_time else LockedProgressRecorder
         ended = shared_times(command.progress)
         return kind(ended, own_times(len(ended)))

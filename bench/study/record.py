@@ -13,8 +13,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import Field, TypeAdapter
 
-from bench import store
-from bench.errors import BenchError
+from bench import BenchError, store
 from bench.launch import shown
 from bench.schema import Environment, Record, Status
 from bench.store import StoreError

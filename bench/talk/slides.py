@@ -23,14 +23,13 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
-from bench import store
+from bench import BenchError, store
 from bench.analysis.analysis import Analysis
 from bench.analysis.wording import prose
 from bench.claims import ledger
 from bench.claims.verdict import Evidence, Judged, Verdict, judge
 from bench.costs import report as costs_report
 from bench.costs.report import Counted
-from bench.errors import BenchError
 from bench.fleet import report as fleet_report
 from bench.fleet import trial as fleet_trial
 from bench.fleet.trial import FleetTrial, sentence

@@ -20,7 +20,7 @@ from pydantic import BaseModel
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.conditions.recorders import fairness
-from bench.plan.labels import Label, on_each, twin_of
+from bench.plan.participants import Label, on_each, twin_of
 from bench.questions import analysis_of
 from bench.schema import (
     AnyRecord,

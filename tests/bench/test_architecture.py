@@ -29,12 +29,12 @@ ROWS = (
     ("questions",),
     ("show",),
     ("analysis", "run"),
-    ("palette", "plan", "turnlog"),
+    ("palette", "plan"),
     ("conditions",),
     ("sides",),
     ("machine",),
     ("filesystem", "histograms", "store", "terminal"),
-    ("arrivals", "controls", "errors", "launch", "schema", "text"),
+    ("controls", "launch", "schema", "text"),
 )
 """The rooms of ``bench/``, the highest row first. A room imports from lower rows only."""
 

@@ -1,4 +1,4 @@
-"""trials.jsonl: no record gets lost, and no wrong one is read."""
+"""Trials and turns: no record gets lost, and no wrong one is read."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ from hypothesis import strategies as st
 
 from bench import store
 from bench.report import cite
+from bench.run import block
+from bench.run.turns import TurnTaken
 from bench.schema import AnyRecord, CampaignRecord, EndRecord, ResumeRecord
 from bench.store import Log, StoreError
+from tests.bench import small
 from tests.bench.synthetic import campaign
 
 RECORDS: Sequence[AnyRecord] = campaign(blocks=1)
@@ -84,11 +87,14 @@ def trial(**changes: object) -> bytes:
 
 
 UNREADABLE = {
-    "empty": (b"", "empty"),
+    "empty": (b"", "no whole record"),
     "text": (b"not json at all\n", ":1: not JSON"),
     "deep": (b"[" * 100_000 + b"\n", ":1: not JSON"),
-    "foreign": (b'{"some": "json"}\n', ":1: not a record of this suite"),
-    "version": (line(schema_version=99), ":1: schema version 99, but this program reads 2"),
+    "foreign": (b'{"some": "json"}\n', ":1: not a valid record: .*kind"),
+    "version": (
+        line(schema_version=99),
+        ":1: not a valid .*schema version 99, but this program reads 2",
+    ),
     "field": (line(surprise=1), ":1: not a valid record: .*surprise"),
     "kind": (line(kind="novel"), ":1: not a valid record"),
     "bytes": (line() + b"\xff\xfe\n" + line(), ":2: not JSON"),
@@ -167,7 +173,7 @@ def test_records_of_older_campaigns_without_a_plan_still_load(tmp_path: Path) ->
     assert isinstance(store.load(tmp_path).campaign, CampaignRecord)
 
 
-def test_compressed_records_are_read_but_not_extended(tmp_path: Path) -> None:
+def test_compressed_records_are_read_and_extended(tmp_path: Path) -> None:
     made = campaign(blocks=1, samples=10)
     lines = b"".join(record.model_dump_json().encode() + b"\n" for record in made)
     packed = tmp_path / store.PACKED
@@ -177,8 +183,49 @@ def test_compressed_records_are_read_but_not_extended(tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
     (tmp_path / "plain" / store.FILE_NAME).write_bytes(lines)
     assert cite.checksum(packed) == cite.checksum(tmp_path / "plain" / store.FILE_NAME)
-    with pytest.raises(StoreError, match="unpack it with gunzip"):
-        Log(packed, create=False)
-    packed.write_bytes(packed.read_bytes()[:-20])
-    with pytest.raises(StoreError, match="not a whole gzip file"):
+    with Log(packed, create=False) as opened:
+        opened.append(ResumeRecord(resumed="2026-01-01T00:00:00Z", done=1))
+    assert gzip.decompress(packed.read_bytes()).startswith(lines + b'{"kind":"resume"')
+    packed.write_bytes(gzip.compress(lines)[:-20])
+    with pytest.raises(StoreError, match=r"no whole record: .*restore the file"):
         store.load(tmp_path)
+
+
+# --- turns -------------------------------------------------------------------------------
+
+TAKEN = [TurnTaken(0, number, 10.0, 1.0, 0.5, 0.5, 3, None, counted=True) for number in (0, 1)]
+LOG = block.log(TAKEN, ["callbacks"], small.point(), 0)
+
+
+def test_turns_are_kept_beside_the_trials(tmp_path: Path) -> None:
+    assert store.load_turns(tmp_path) == []
+    later = LOG.model_copy(update={"block": 1})
+    store.append_turns(tmp_path, LOG)
+    store.append_turns(tmp_path, later)
+    assert store.load_turns(tmp_path) == [LOG, later]
+    file = tmp_path / store.TURNS
+    file.write_bytes(file.read_bytes()[:-7])  # torn by a crash
+    assert store.load_turns(tmp_path) == [LOG]
+    store.append_turns(tmp_path, later)
+    assert store.load_turns(tmp_path) == [LOG, later]
+    again = later.model_copy(update={"steal_ms": [None] * len(LOG.label)})
+    store.append_turns(tmp_path, again)  # of a block that ran twice, the later turns count
+    assert store.load_turns(tmp_path) == [LOG, again]
+
+
+def test_a_full_disk_leaves_turns_that_can_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A torn member hid all that a resumed campaign wrote after it."""
+    store.append_turns(tmp_path, LOG)
+
+    def full(number: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(StoreError, match="No space left"):
+            store.append_turns(tmp_path, LOG)
+    assert store.load_turns(tmp_path) == [LOG]
+    store.append_turns(tmp_path, LOG.model_copy(update={"block": 1}))
+    assert len(store.load_turns(tmp_path)) == 2

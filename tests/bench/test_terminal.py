@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import io
+import os
+import signal
 from typing import TextIO, cast
 
 import pytest
 from rich.table import Table
 from rich.text import Text
 
-from bench.terminal import Output, Terminal
+from bench.terminal import Output, Phases, Terminal
 
 HOSTILE = "a\x1b[2Jb\x07c\x9bd\u202ee\r"
 
@@ -34,6 +36,15 @@ def test_no_control_character_reaches_the_terminal() -> None:
 def test_zero_columns_hide_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "0")
     assert shown("a word") == "a word\n"
+
+
+def test_what_runs_in_the_background_says_how_to_stop_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shell makes what it starts with & ignore Ctrl-C, and nothing said so."""
+    monkeypatch.setattr(signal, "getsignal", lambda number: signal.SIG_IGN)
+    file = io.StringIO()
+    Phases(Terminal(file)).phase("a campaign")
+    said = f"Ctrl-C is ignored, as in the background; to stop: kill {os.getpid()}"
+    assert file.getvalue().strip() == said
 
 
 class Full(io.StringIO):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 
 import pytest
@@ -17,3 +18,13 @@ def test_help_and_mistakes_are_answered(
     with pytest.raises(SystemExit) as ended:
         handovers.main()
     assert ended.value.code == code
+
+
+@pytest.mark.parametrize("together", [1, 2])
+def test_every_page_of_a_list_is_fetched(together: int) -> None:
+    """Each batch swallowed one number, so the costs of a page were half of what they are."""
+    client, server = socket.socketpair()
+    with client, server:
+        server.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi" * 5)
+        handovers.fetch(client, iter(range(5)), together)
+        assert server.recv(65536).count(b"GET /p/") == 5

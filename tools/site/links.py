@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Final
@@ -43,29 +44,36 @@ class Page(HTMLParser):
             self.links.append(address)
 
 
-def wrong(folder: Path) -> list[str]:
-    """What is wrong with the pages below a folder: a line for each link that leads nowhere."""
-    files = sorted(folder.rglob("*.html"))
-    read_pages = {file.resolve(): Page(file.read_text(encoding="utf-8")) for file in files}
+def wrong(folder: Path, source: Path) -> list[str]:
+    """What is wrong with the pages below a folder: a line for each link that leads nowhere.
+
+    A file that is not on the site, but at the same place below ``source``, is brought along.
+    """
+    folder = folder.resolve()
+    pages = {
+        file: Page(file.read_text(encoding="utf-8")) for file in sorted(folder.rglob("*.html"))
+    }
     problems = []
-    for file, page in read_pages.items():
-        name = file.relative_to(folder.resolve()).as_posix()
+    for file, page in pages.items():
+        name = file.relative_to(folder).as_posix()
         problems += [f"{name}: asks the net for {address}" for address in page.asks]
         for address in page.links:
-            if problem := _problem(file, address, folder.resolve(), read_pages):
-                problems.append(f"{name}: {address}: {problem}")
+            parts = urlsplit(address)
+            target = (file.parent / unquote(parts.path)).resolve() if parts.path else file
+            anchor = unquote(parts.fragment)
+            if not target.is_relative_to(folder):
+                problems.append(f"{name}: {address}: leads out of the site")
+            elif not (target.is_file() or brought(source / target.relative_to(folder), target)):
+                problems.append(f"{name}: {address}: there is no such file")
+            # "#" alone is the top of a page.
+            elif anchor and target in pages and anchor not in pages[target].anchors:
+                problems.append(f"{name}: {address}: there is no such anchor")
     return problems
 
 
-def _problem(file: Path, address: str, folder: Path, pages: dict[Path, Page]) -> str | None:
-    parts = urlsplit(address)
-    target = (file.parent / unquote(parts.path)).resolve() if parts.path else file
-    if not target.is_relative_to(folder):
-        return "leads out of the site"
-    if not target.is_file():
-        return "there is no such file"
-    anchor = unquote(parts.fragment)
-    # "#" alone is the top of a page.
-    if anchor and target in pages and anchor not in pages[target].anchors:
-        return "there is no such anchor"
-    return None
+def brought(source: Path, target: Path) -> bool:
+    """Copy a file, if there is one."""
+    if source.is_file():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+    return source.is_file()

@@ -46,7 +46,7 @@ from bench.analysis.stats.records import (
     trials_of,
 )
 from bench.analysis.stats.work import apart, equal_work, faults_of
-from bench.plan.labels import twin_of
+from bench.plan.participants import twin_of
 from bench.schema import TrialRecord
 from bench.store import Records
 

@@ -19,7 +19,7 @@ from scipy import special
 
 from bench.analysis.stats.metrics import PAGES_PER_S, Metric
 from bench.analysis.stats.records import LEVEL, Spread, limiter_of, trials_of
-from bench.plan.labels import Label
+from bench.plan.participants import Label
 from bench.schema import TrialRecord
 from bench.store import Records
 

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from bench.plan.labels import twin_of
+from bench.plan.participants import twin_of
 from bench.schema import CeilingRecord, Limiter, TrialRecord
 from bench.store import MOST_DIGITS, Records
 

@@ -15,9 +15,8 @@ import argparse
 
 from rich.console import Console
 
-from bench import store
+from bench import BenchError, store
 from bench.cli import DONE, options
-from bench.errors import BenchError
 from bench.questions import analysis_in
 from bench.report import cite, findings
 from bench.text import printable

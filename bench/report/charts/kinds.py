@@ -269,6 +269,8 @@ def draw_lines(figure: Lines, slide: Slide) -> None:
         _x_axis(axes, plot.x, figure.plots[column::columns], small=small)
         beside = figure.plots[row * columns :][:columns]
         _y_axis(slide, axes, plot, [other for other in beside if other.y == plot.y])
+        if rows > 1 and slide.look.shape == "stage" and axes.get_yscale() == "linear":
+            axes.locator_params(axis="y", nbins=4)  # six ticks touch
         if plot.shade:
             low, until = plot.shade
             axes.axvspan(low or axes.get_xlim()[0], until, color=slide.palette.band, zorder=0)

@@ -12,8 +12,7 @@ from typing import Any, Final, Literal
 import matplotlib
 
 from bench.palette import PALETTES, mix, readable
-from bench.plan.labels import Label
-from bench.plan.participants import MAIN_VARIANTS
+from bench.plan.participants import MAIN_VARIANTS, Label
 from bench.show.words import is_stack
 
 Shape = Literal["wide", "stage", "narrow"]

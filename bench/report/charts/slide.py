@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Final
 
 from matplotlib.axes import Axes
@@ -306,14 +307,14 @@ def measure(text: str, size: float, weight: str = "normal") -> float:
 def spread_apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
     """Positions in ascending order, at least ``gap`` apart, as near to ``wanted`` as may be.
 
-    Pool-adjacent-violators on the shifted positions: the least-squares answer.
+    The least-squares answer, an isotonic regression: of the means of all groups that begin at a
+    position or before it, and end there or after it, the largest of the smallest.
     """
-    groups: list[tuple[float, int]] = []  # mean of (wanted - i * gap), members
-    for i, value in enumerate(wanted):
-        groups.append((value - i * gap, 1))
-        while len(groups) > 1 and groups[-2][0] > groups[-1][0]:
-            (a, n), (b, m) = groups[-2], groups[-1]
-            groups[-2:] = [((a * n + b * m) / (n + m), n + m)]
-    flat = [mean for mean, members in groups for _ in range(members)]
-    top = high - gap * (len(wanted) - 1)
-    return [min(max(v, low), max(low, top)) + i * gap for i, v in enumerate(flat)]
+    count = len(wanted)
+    flat = [value - gap * place for place, value in enumerate(wanted)]
+    top = max(low, high - gap * (count - 1))
+    nearest = [
+        max(min(fmean(flat[i:j]) for j in range(place + 1, count + 1)) for i in range(place + 1))
+        for place in range(count)
+    ]
+    return [min(max(near, low), top) + gap * place for place, near in enumerate(nearest)]

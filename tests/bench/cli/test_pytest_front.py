@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from bench import store, turnlog
+from bench import store
 from bench.cli.pytest_front import hand_over, page_s, replaying
 from bench.launch import ROOT
 from bench.machine.environment import pytest_benchmark_generate_machine_info
@@ -195,4 +195,4 @@ def test_a_failing_backend_fails_only_its_own_test(tmp_path: Path) -> None:
     assert "1 failed, 1 passed" in done.stdout
     assert "wrong digest" in done.stdout
     (folder,) = tmp_path.iterdir()
-    assert {file.name for file in folder.iterdir()} == {store.FILE_NAME, turnlog.FILE_NAME}
+    assert {file.name for file in folder.iterdir()} == {store.FILE_NAME, store.TURNS}

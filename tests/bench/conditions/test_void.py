@@ -8,18 +8,15 @@ from typing import Any
 
 import pytest
 
-from bench import arrivals
-from bench.arrivals import WORK_EVERY
-from bench.conditions.cancel import INTERRUPTED
 from bench.conditions.condition import TWIN, Condition
-from bench.conditions.held import HELD
+from bench.conditions.held import HELD, INTERRUPTED
 from bench.conditions.schedule import NOTHING_STEADY, Opening
 from bench.conditions.ways import ENCRYPTED, HANDSHAKE, NEW, PLAIN, TICKETS
 from bench.conditions.work import WithWork
 from bench.conditions.work import expected as expected_of
 from bench.run.judge import served_reason, void_reason
 from bench.schema import Cancelled, Handshakes
-from bench.sides.protocol import Served, Worked
+from bench.sides.protocol import WORK_EVERY, Served, Worked, chosen
 from bench.sides.servers import Server
 from crawlers import work
 from tests.bench import small
@@ -162,7 +159,7 @@ def test_a_server_and_its_load_must_agree(
 def test_what_the_work_must_come_to_is_calculated_from_the_pages() -> None:
     with Server("list:60:512", seed=1, cores=[]) as server:
         pages, check = expected_of(server, 60, 5, 3)
-        numbers = sorted(arrivals.chosen(60, WORK_EVERY, 3))
+        numbers = sorted(chosen(60, WORK_EVERY, 3))
         bodies = list(server.get(f"/p/{number}" for number in numbers))
         assert pages == len(numbers) == 6
         assert check == sum(work.do(body, 5).check for body in bodies) % work.LIMIT

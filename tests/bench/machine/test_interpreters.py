@@ -18,7 +18,7 @@ from bench.cli import USAGE
 from bench.machine import interpreters
 from bench.machine.interpreters import FoundInterpreter, InterpreterError
 from bench.plan import backends
-from bench.plan.labels import Label
+from bench.plan.participants import Label
 from bench.schema import Interpreter
 from crawlers.backend import Backend
 from tests.bench.small import harness

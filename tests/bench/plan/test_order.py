@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.plan import plan as order
-from bench.plan.labels import Label
+from bench.plan.participants import Label
 
 SIZES = st.integers(1, 12)
 A, B, C, D = map(Label, "abcd")

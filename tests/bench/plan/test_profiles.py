@@ -12,8 +12,7 @@ import pytest
 from bench.analysis.stats import LEVEL, MIN_BLOCKS
 from bench.analysis.stats.memory import MIN_CONNECTION_COUNTS, theil_sen
 from bench.plan import plan, profiles
-from bench.plan.labels import TWIN
-from bench.plan.participants import BASE, CITED, PINNED
+from bench.plan.participants import BASE, CITED, PINNED, TWIN
 from bench.plan.profiles import ProfileError
 from bench.plan.workloads import Point
 from crawlers.registry import MODELS

@@ -10,8 +10,7 @@ from bench.conditions.held import RAMP_PER_S, TLS_RAMP_PER_S
 from bench.conditions.ways import ENCRYPTED, PLAIN
 from bench.plan import plan, profiles
 from bench.plan.durations import PAGES_PER_SLOT, sized
-from bench.plan.labels import Label
-from bench.plan.participants import CITED, TLS_PAGES, usually
+from bench.plan.participants import CITED, TLS_PAGES, Label, usually
 from bench.plan.plan import PlannedPoint
 from bench.plan.workloads import MODES, c10k, in_modes
 from bench.run.preflight import unable

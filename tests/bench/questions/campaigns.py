@@ -12,9 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from bench import arrivals
-from bench.analysis.schedules import SlotSchedule, responses
-from bench.arrivals import WORK_EVERY
+from bench.analysis.schedules import responses
 from bench.conditions.ways import ENCRYPTED, HANDSHAKE, NEW, PLAIN, TICKETS
 from bench.histograms import encode_latency
 from bench.plan.participants import PINNED, SWITCHING
@@ -46,6 +44,7 @@ from bench.schema import (
     Windows,
     Work,
 )
+from bench.sides.protocol import WORK_EVERY, chosen, poisson
 from bench.sides.servers import Tls
 from bench.text import KIB
 from crawlers.heap import KEEPS, ON_PURPOSE
@@ -681,15 +680,15 @@ def worked(*, works: Sequence[int] = (10,), **options: Any) -> Lines:
 
 def _worked(trial: TrialRecord, work_ms: int) -> TrialRecord:
     rate, count = WORKS[work_ms]
-    chosen = arrivals.chosen(count, WORK_EVERY, trial.block)
-    due = arrivals.poisson(rate, trial.block, count)
+    heavy = chosen(count, WORK_EVERY, trial.block)
+    due = poisson(rate, trial.block, count)
     share = SHARES.get(trial.label, 1.0)
     alone = {} if share == 1 else {"step_s": 0.0, "slack_s": 0.0}
-    waits = responses(SlotSchedule(due, chosen), PAGE_S, work_ms / 1000, **alone)
+    waits = responses(due, heavy, PAGE_S, work_ms / 1000, **alone)
     took = [share * time for time in waits]
-    others = np.array([t for number, t in enumerate(took) if number not in chosen])
-    mine = np.array([took[number] + work_ms / 1000 for number in sorted(chosen)])
-    used = count * PAGE_S + len(chosen) * work_ms / 1000
+    others = np.array([t for number, t in enumerate(took) if number not in heavy])
+    mine = np.array([took[number] + work_ms / 1000 for number in sorted(heavy)])
+    used = count * PAGE_S + len(heavy) * work_ms / 1000
     return at(
         trial,
         "mixed",
@@ -706,8 +705,8 @@ def _worked(trial: TrialRecord, work_ms: int) -> TrialRecord:
             round_us=50.0,
             round_after_us=50.0,
             rounds=20 * work_ms,
-            pages=len(chosen),
-            expected=len(chosen),
+            pages=len(heavy),
+            expected=len(heavy),
             check=1,
             check_expected=1,
             cpu_ms=float(work_ms),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bench.conditions.flips import FLIPS
-from bench.plan.labels import Label
+from bench.plan.participants import Label
 from bench.plan.plan import labels_of
 from bench.plan.profiles import STARRING, equal
 from bench.plan.workloads import Point

@@ -19,7 +19,7 @@ from rich.console import Console
 
 from bench.analysis.analysis import Analysis
 from bench.questions import analysis_of
-from bench.report import campaigns, cite, ending, findings, summary
+from bench.report import campaigns, cite, findings, summary
 from bench.report.campaigns import Groups
 from bench.schema import AnyRecord, ResumeRecord
 from bench.show.words import footer
@@ -77,7 +77,7 @@ def shown(show: Callable[[Analysis, Console], None], analysis: Analysis) -> str:
 
 
 def ended(analysis: Analysis, console: Console) -> None:
-    ending.show(analysis, Path("results/20261121-051200-1a2b3c"), console)
+    findings.show(analysis, Path("results/20261121-051200-1a2b3c"), console)
 
 
 def quoted(analysis: Analysis) -> str:

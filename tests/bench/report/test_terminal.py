@@ -14,7 +14,7 @@ from rich.console import Console
 
 from bench.analysis.analysis import Analysis
 from bench.questions import analysis_of
-from bench.report import ending, summary
+from bench.report import findings, summary
 from bench.report.tables import section
 from bench.schema import AnyRecord
 from bench.show.table import Table, name
@@ -96,7 +96,7 @@ CAMPAIGNS: dict[str, Callable[[], Sequence[AnyRecord]]] = {
 def ended(lines: Sequence[AnyRecord], width: int = 200) -> list[str]:
     out = io.StringIO()
     folder, console = Path("results/20261121-051200-1a2b3c"), Console(file=out, width=width)
-    ending.show(analysed(lines), folder, console)
+    findings.show(analysed(lines), folder, console)
     return out.getvalue().splitlines()
 
 

@@ -18,7 +18,7 @@ from unittest import mock
 import psutil
 import pytest
 
-from bench import store, turnlog
+from bench import store
 from bench.launch import ROOT
 from bench.plan import plan, profiles
 from bench.plan.durations import trial_s
@@ -96,20 +96,6 @@ def test_a_complete_campaign_has_nothing_to_resume(finished: Path) -> None:
     done = small.harness("run", "--resume", str(finished))
     assert done.returncode == USAGE
     assert "is complete; nothing to resume" in done.stderr
-
-
-def test_a_campaign_in_the_background_says_how_to_stop_it(tmp_path: Path) -> None:
-    """A shell makes what it starts with & ignore Ctrl-C, and nothing said so."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        done = small.harness(
-            *("run", *small.ONE, "--backends", "callbacks", "--blocks", "1", "--no-charts"),
-            *("--results", str(tmp_path)),
-        )
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert done.returncode == DONE
-    assert "Ctrl-C is ignored, as in the background; to stop: kill " in done.stdout
 
 
 def crawling(offspring: list[psutil.Process]) -> bool:
@@ -193,8 +179,8 @@ def torn(folder: Path) -> None:
     """Leave records, and the turns if there are any, as if killed while they were written."""
     with open(folder / store.FILE_NAME, "ab") as lines:
         lines.write(b'{"kind":"trial","trial":99,')
-    if (folder / turnlog.FILE_NAME).exists():
-        with open(folder / turnlog.FILE_NAME, "ab") as log:
+    if (folder / store.TURNS).exists():
+        with open(folder / store.TURNS, "ab") as log:
             log.write(b"\x1f\x8b\x08")
 
 
@@ -231,7 +217,7 @@ def test_a_campaign_that_is_struck_leaves_no_orphan_and_can_be_resumed(
     if options is TOGETHER:
         labels = sorted(map(str, todo.entries[0].labels))
         assert len(before) % len(labels) == 0  # whole blocks only
-        turns = turnlog.load(found.folder)
+        turns = store.load_turns(found.folder)
         assert sorted(block.block for block in turns) == [0, 1]
         assert all(sorted(block.labels) == labels for block in turns)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import os
 import subprocess
 import sys
 import time
@@ -17,10 +19,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.launch import ROOT
-from bench.machine import switches
+from bench.machine import build
 from bench.sides import worker
 from bench.sides.process import Child, ProcessError, WorkerProcess
-from bench.sides.protocol import GO, Command, Result, Schedule, decode
+from bench.sides.protocol import (
+    GO,
+    Command,
+    Result,
+    Schedule,
+    chosen,
+    decode,
+    encode,
+    obey,
+    poisson,
+)
 from bench.sides.servers import Server
 from crawlers import callbacks
 from crawlers.job import CrawlReport, Job
@@ -35,16 +47,12 @@ def server() -> Iterator[Server]:
         yield running
 
 
+COMMAND = Command(backend="callbacks", prefix="http://x", urls=None, slots=2, timeout_s=10)
+
+
 def command(server: Server, out: Path, backend: str = "callbacks") -> Command:
-    return Command(
-        backend=backend,
-        prefix=server.prefix,
-        warmup_prefix=server.prefix,
-        urls=None,
-        slots=2,
-        timeout_s=10,
-        out=str(out / "times"),
-    )
+    where, times = server.prefix, str(out / "times")
+    return replace(COMMAND, backend=backend, prefix=where, warmup_prefix=where, out=times)
 
 
 def crawl(server: Server, told: Command) -> Result:
@@ -89,11 +97,11 @@ def test_the_lock_is_read_after_the_crawl(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Libraries switch it on when they are imported, which may be for the last page."""
-    monkeypatch.setattr(switches, "locked_by", str)
+    monkeypatch.setattr(build, "locked_by", str)
 
     def late(job: Job, recorder: Recorder) -> CrawlReport:
         report = callbacks.crawl(job, recorder)
-        monkeypatch.setattr(switches, "locked_by", lambda: "uvloop")
+        monkeypatch.setattr(build, "locked_by", lambda: "uvloop")
         return report
 
     told, replies = command(server, tmp_path), io.StringIO()
@@ -140,6 +148,24 @@ def test_a_line_that_is_not_a_command_fails_the_worker(line: str, why: str) -> N
             worker.ready(SOON_S)
 
 
+@pytest.mark.parametrize("writable", [True, False])
+def test_semaphores_without_a_place_are_explained(
+    writable: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """multiprocessing says no more than "Permission denied" then."""
+
+    def work(*_: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    replies, told = io.StringIO(), replace(COMMAND, backend="processes")
+    monkeypatch.setattr(os, "access", lambda path, mode: writable)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(encode(told)))
+    with pytest.raises(PermissionError):
+        obey(work, replies)
+    assert "Permission denied" in replies.getvalue()
+    assert ("/dev/shm is not writable" in replies.getvalue()) != writable
+
+
 def test_it_carries_nothing_but_the_crawlers() -> None:
     """Its memory and its start are measured, so the harness's libraries must stay out."""
     code = "import sys, bench.sides.worker; print(*sys.modules)"
@@ -148,6 +174,26 @@ def test_it_carries_nothing_but_the_crawlers() -> None:
     )
     heavy = {"numpy", "scipy", "matplotlib", "pydantic", "psutil", "rich", "pytest"}
     assert not heavy & set(done.stdout.split())
+
+
+@given(st.integers(0, 3000), st.integers(1, 20), st.integers())
+def test_one_page_in_so_many_is_chosen(count: int, every: int, seed: int) -> None:
+    pages = chosen(count, every, seed)
+    assert len(pages) == count // every
+    assert all(0 <= page < count for page in pages)
+    assert pages == chosen(count, every, seed)
+
+
+def test_seeds_choose_different_pages() -> None:
+    assert chosen(400, 10, 1) != chosen(400, 10, 2)
+
+
+@given(st.floats(1, 1e4), st.integers(), st.integers(1, 200))
+def test_a_schedule_goes_forward(rate: float, seed: int, count: int) -> None:
+    due = poisson(rate, seed, count)
+    assert len(due) == count
+    assert list(due) == sorted(due)
+    assert due == poisson(rate, seed, count)
 
 
 @given(st.floats(1, 1e5), st.integers(1, 300))
