@@ -19,7 +19,6 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from scipy.optimize import isotonic_regression
 
 from bench import filesystem
 from bench.palette import adapting
@@ -307,6 +306,8 @@ def measure(text: str, size: float, weight: str = "normal") -> float:
 
 def spread_apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
     """Positions in ascending order, at least ``gap`` apart, as near to ``wanted`` as may be."""
+    from scipy.optimize import isotonic_regression  # slow to import, and most never draw
+
     steps = gap * np.arange(len(wanted))
     nearest = isotonic_regression(np.array(wanted) - steps).x  # the least-squares answer
     return [
