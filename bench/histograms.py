@@ -73,27 +73,17 @@ def encode(counts: IntArray) -> str:
 def decode(text: str) -> IntArray:
     """Counts by bucket of an encoded histogram.
 
-    Raises ValueError on anything but a V2 encoding with the precision and range used here.
+    Raises ValueError for another precision or range than those used here.
     """
-    try:
-        return _counts(base64.b64decode(text, validate=True))
-    except (ValueError, IndexError, zlib.error, struct.error) as error:
-        raise ValueError(f"not an HdrHistogram: {text[:24]}…") from error
-
-
-def _counts(raw: bytes) -> IntArray:
-    data = zlib.decompress(raw[OUTER.size :])
-    outer, inner = OUTER.unpack_from(raw), INNER.unpack_from(data)
+    data = zlib.decompress(base64.b64decode(text)[OUTER.size :])
     expected = (INNER_COOKIE, len(data) - INNER.size, 0, HDR_DIGITS, 1, HDR_MAX_US, 1.0)
-    if outer != (OUTER_COOKIE, len(raw) - OUTER.size) or inner != expected:
-        raise ValueError("other headers")
+    if INNER.unpack_from(data) != expected:
+        raise ValueError(f"a histogram of another kind: {text[:24]}…")
     counts = np.zeros(BUCKETS, dtype=np.int64)
     octets = np.frombuffer(data, np.uint8, offset=INNER.size).astype(np.int64)
     if not octets.size:
         return counts
     last = np.flatnonzero(octets < 128)
-    if last[-1] != octets.size - 1:
-        raise ValueError("it ends within a count")
     lengths = np.diff(last, prepend=-1)
     first = last - lengths + 1
     shifts = 7 * (np.arange(octets.size) - np.repeat(first, lengths))
@@ -160,7 +150,7 @@ class Histogram:
 
 
 def merge_histograms(encoded: Iterable[str]) -> Histogram:
-    """Add up encoded histograms. Raises ValueError on text that is not a histogram."""
+    """Add up encoded histograms. Raises ValueError as :func:`decode` does."""
     counts = np.zeros(BUCKETS, dtype=np.int64)
     for text in encoded:
         counts += decode(text)

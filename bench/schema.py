@@ -24,15 +24,18 @@ SpreadOver = Literal["apart", "shared"]
 """How a client gets every processor: all but the server's, or all, the server's included."""
 
 
-def _measurable(rate: float) -> float:
-    """Refuse a rate that no clock could give: charts cannot put it on an axis with others."""
-    if 0 < rate < 1e-9:
-        raise ValueError("too small to be measured")
-    return rate
+def _current(version: int) -> int:
+    if version != SCHEMA_VERSION:
+        raise ValueError(
+            f"schema version {version}, but this program reads {SCHEMA_VERSION}; use the commit "
+            "that the campaign was made with"
+        )
+    return version
 
 
+Version = Annotated[int, AfterValidator(_current)]
 Seconds = Annotated[float, Field(ge=0, lt=1e12)]
-Rate = Annotated[float, Field(ge=0, lt=1e12), AfterValidator(_measurable)]
+Rate = Annotated[float, Field(ge=0, lt=1e12)]
 
 
 class Record(BaseModel):
@@ -61,7 +64,7 @@ class Environment(Record):
     boot: str | None = None  # a hash of the kernel's random id of this boot; None if not recorded
     virtual: str | None = None  # "a container in a virtual machine"; None if neither, or not known
     openssl: str | None = None  # "OpenSSL 3.0.19 27 Jan 2026"; None without ssl, or not recorded
-    reasons: dict[str, str] = Field(default_factory=dict)
+    reasons: dict[str, str] = {}
 
 
 class Interpreter(Record):
@@ -79,7 +82,7 @@ class PointPlan(Record):
     blocks: int  # in how many blocks of the campaign this point is measured
     labels: list[str]  # one trial of each of these per block
     params: dict[str, int | float | str | None]
-    fewer: dict[str, int] = Field(default_factory=dict)  # labels measured in only so many blocks
+    fewer: dict[str, int] = {}  # labels measured in only so many blocks
 
     def blocks_of(self, label: str) -> int:
         """In how many blocks this label takes part."""
@@ -108,7 +111,7 @@ class CampaignRecord(Record):
     """First line of a campaign: its plan and its environment."""
 
     kind: Literal["campaign"] = "campaign"
-    schema_version: int = SCHEMA_VERSION
+    schema_version: Version = SCHEMA_VERSION
     campaign: str  # "20261121-051200-1a2b3c"
     created: str  # ISO 8601, UTC
     profile: str  # "quick", or "quick+full" where --only took points of both
@@ -120,11 +123,11 @@ class CampaignRecord(Record):
     points: list[str]  # ids of workload points, "throughput-100"
     command: list[str]
     environment: Environment
-    plan: list[PointPlan] = Field(default_factory=list)
-    interpreters: list[Interpreter] = Field(default_factory=list)  # oldest first; empty: our own
-    interpreters_missing: dict[str, str] = Field(default_factory=dict)  # name -> reason
+    plan: list[PointPlan] = []
+    interpreters: list[Interpreter] = []  # oldest first; empty: our own
+    interpreters_missing: dict[str, str] = {}  # name -> reason
     budget: dict[str, Any] | None = None  # what was cut to save time; in older campaigns only
-    rungs: list[Rung] = Field(default_factory=list)  # every backend that was considered
+    rungs: list[Rung] = []  # every backend that was considered
 
     @property
     def free_threaded(self) -> list[str]:
@@ -298,7 +301,7 @@ class Memory(Record):
     held: MemoryParts  # all connections open, answers withheld
     machine_drop_bytes: int | None  # by the second method, for the whole machine
     sources: dict[str, str]  # part -> "smaps_rollup Pss_Anon", "slabinfo", "cgroup v1 kmem" ...
-    reasons: dict[str, str] = Field(default_factory=dict)
+    reasons: dict[str, str] = {}
 
 
 class Shares(Record):
@@ -383,8 +386,8 @@ class TrialRecord(Record):
     offered_per_s: Rate | None = None
     achieved_per_s: Rate | None = None
     late_starts: int | None = None
-    statuses: dict[str, int] = Field(default_factory=dict)
-    errors: dict[str, int] = Field(default_factory=dict)
+    statuses: dict[str, int] = {}
+    errors: dict[str, int] = {}
     redirects: int | None = None
     digest: str | None = None
     digest_expected: str | None = None
@@ -399,12 +402,11 @@ class TrialRecord(Record):
     turns: Turns | None = None  # None: a whole trial, run alone
     ledger: Ledger | None = None
     limiter: Limiter | None = None
-    mechanism: dict[str, str | int] = Field(default_factory=dict)  # loop, parser, threads_peak ...
-    kernel: dict[str, int | None] = Field(default_factory=dict)  # growth: TCPTimeouts ...
+    mechanism: dict[str, str | int] = {}  # threads_peak, loop, selector, parser, gc_collections ...
+    kernel: dict[str, int | None] = {}  # deltas: ListenOverflows, TCPTimeouts, RetransSegs ...
     host: HostNoise | None = None
-    # client, server; "reason" when not pinned
-    pinning: dict[str, list[int] | str | None] = Field(default_factory=dict)
-    seeds: dict[str, int] = Field(default_factory=dict)
+    pinning: dict[str, list[int] | str | None] = {}  # client, server; "reason" when not pinned
+    seeds: dict[str, int] = {}
     ready_s: Seconds | None = None  # from the start of the processes until both were warm
     shares: Shares | None = None
     page_faults: int | None = None  # of what is under test; none of them needed a disk
@@ -433,12 +435,12 @@ class TurnsRecord(Record):
     server_cpu_us: list[int]
     exchanges: list[int]
     steal_ms: list[int | None]
-    wait_us: list[int | None] = Field(default_factory=list)  # for a processor; empty: not recorded
-    aside_us: list[int] = Field(default_factory=list)  # of resuming and stopping, not in cpu_us
-    reached: list[float] = Field(default_factory=list)  # share of the crawl done at a turn's end
+    wait_us: list[int | None] = []  # for a processor; empty: not recorded
+    aside_us: list[int] = []  # of resuming and stopping, not in cpu_us
+    reached: list[float] = []  # share of the crawl done at a turn's end
     until: float | None = None  # turns count up to this share of each crawl; None: see reasons
     warning: str | None = None  # too few counted rounds
-    reasons: dict[str, str] = Field(default_factory=dict)
+    reasons: dict[str, str] = {}
 
 
 class CeilingRecord(Record):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import gzip
-import json
 import os
 import zlib
 from collections.abc import Iterable
@@ -24,7 +23,6 @@ from bench import BenchError
 from bench.launch import RESULTS, shown
 from bench.schema import (
     RECORD,
-    SCHEMA_VERSION,
     AnyRecord,
     CampaignRecord,
     CeilingRecord,
@@ -176,32 +174,17 @@ def load_lines(file: Path, adapter: TypeAdapter[AnyLine]) -> tuple[list[AnyLine]
 
 
 def parse(line: bytes, where: str, adapter: TypeAdapter[AnyLine]) -> AnyLine:
-    """One line as a record.
-
-    Raises :class:`StoreError` naming ``where``.
-    """
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        raise StoreError(
-            f"{where}: not JSON, so the file is damaged; restore it, or delete this line "
-            "if no other is damaged"
-        ) from None
-    if not isinstance(value, dict) or "kind" not in value:
-        raise StoreError(f"{where}: not a record of this suite")
-    version = value.get("schema_version", SCHEMA_VERSION)
-    if version != SCHEMA_VERSION:
-        raise StoreError(
-            f"{where}: schema version {version}, but this program reads {SCHEMA_VERSION}; "
-            "use the commit that the campaign was made with"
-        )
+    """One line as a record. Raises :class:`StoreError` naming ``where``."""
     try:
         return adapter.validate_json(line)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"][1:]) or "kind"
-        more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
-        raise StoreError(f"{where}: not a valid record: {place}: {first['msg']}{more}") from None
+        first, *others = error.errors()
+        place = ".".join(map(str, first["loc"]))
+        said = ": ".join(filter(None, ("not a valid record", place, first["msg"])))
+        if first["type"] == "json_invalid":
+            said = "not JSON, so the file is damaged; restore it, or delete a single such line"
+        more = f" (and {len(others)} more)" if others else ""
+        raise StoreError(f"{where}: {said}{more}") from None
 
 
 # --- trials.jsonl ------------------------------------------------------------------------

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from bench.analysis import stats
@@ -96,29 +95,9 @@ def loops(trial: TrialRecord) -> bool:
     return trial.family in ONE_THREAD and not hands_over
 
 
-@dataclass(frozen=True, slots=True)
-class SlotSchedule:
-    """When the requests of a trial were due, and the places of the pages that needed work."""
-
-    due: Sequence[float]
-    worked: Collection[int]
-
-    def others(self, times: Sequence[float]) -> list[float]:
-        """Of times in the order of the requests, those of pages without work."""
-        return [time for place, time in enumerate(times) if place not in self.worked]
-
-
-def schedule(trial: TrialRecord, work: Work) -> SlotSchedule:
-    """The schedule of a trial, drawn again from its seed."""
-    count = int(number_param(trial, "urls") or work.expected * work.every)
-    return SlotSchedule(
-        poisson(number_param(trial, "rate") or 0.0, work.seed, count),
-        chosen(count, work.every, work.seed),
-    )
-
-
 def responses(
-    plan: SlotSchedule,
+    due: Sequence[float],
+    worked: Collection[int],
     page_s: float,
     work_s: float,
     step_s: float = STEP_S,
@@ -126,17 +105,18 @@ def responses(
 ) -> list[float]:
     """Seconds from the due time of each page to its last byte, after which its work begins.
 
-    A page needs ``page_s`` of the processor, and one with work ``work_s`` more. Without ``step_s``
-    and ``slack_s`` it is the queue alone.
+    A page needs ``page_s`` of the processor, and those at the places ``worked`` need ``work_s``
+    more. Without ``step_s`` and ``slack_s`` it is the queue alone.
     """
     free, waits = 0.0, []
-    for place, due in enumerate(plan.due):
-        begins = max(due, free)
-        if due > free:
-            begins = slack_s + (free + math.ceil((due - free) / step_s) * step_s if step_s else due)
+    for place, time in enumerate(due):
+        begins = max(time, free)
+        if time > free:
+            late = free + math.ceil((time - free) / step_s) * step_s if step_s else time
+            begins = slack_s + late
         free = begins + page_s
-        waits.append(free - due)
-        free += work_s * (place in plan.worked)
+        waits.append(free - time)
+        free += work_s * (place in worked)
     return waits
 
 
@@ -153,9 +133,12 @@ def predicted_ms(trial: TrialRecord) -> float | None:
 
     Work takes what it took by the clock: a loop waits for it whoever has the processor.
     """
-    work = trial.work
-    if work is None or not number_param(trial, "rate") or not loops(trial):
+    work, rate = trial.work, number_param(trial, "rate")
+    if work is None or not rate or not loops(trial):
         return None
-    plan = schedule(trial, work)
-    times = plan.others(responses(plan, page_s(trial, work), work.wall_ms / 1000))
-    return 1000 * math.fsum(times) / len(times)
+    count = int(number_param(trial, "urls") or work.expected * work.every)
+    worked = chosen(count, work.every, work.seed)
+    due = poisson(rate, work.seed, count)
+    waits = responses(due, worked, page_s(trial, work), work.wall_ms / 1000)
+    others = [wait for place, wait in enumerate(waits) if place not in worked]
+    return 1000 * math.fsum(others) / len(others)

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,10 +37,13 @@ PROBE_S = 60.0
 class Instrument:
     name: str
     tool: str  # the program and its version, for records
-    wrap: Callable[[Path], list[str]] = lambda _: []  # the words before the interpreter's
-    read: Callable[[Iterable[str]], Counts] = lambda _: {}  # the counts in what it wrote
+    words: Sequence[str] = ()  # before the interpreter's; ``{}`` is the file to write to
+    read: Callable[[str], Counts] = lambda _: {}  # the counts in what it wrote
     slowness: float = 1.0  # how many times longer the worker may take
     missing: str | None = None  # why it cannot be used here, and what to do
+
+    def wrap(self, folder: Path) -> list[str]:
+        return [word.replace("{}", str(folder / OUTPUT)) for word in self.words]
 
     def clear(self, folder: Path) -> None:
         for left in folder.glob(f"{OUTPUT}*"):
@@ -53,34 +57,25 @@ class Instrument:
         files = sorted(folder.glob(f"{OUTPUT}*"))
         texts = [file.read_text(encoding="utf-8", errors="replace") for file in files]
         self.clear(folder)
-        return self.read(texts)
+        return self.read("\n".join(texts))
 
 
 # --- what the programs write -------------------------------------------------------------
 
 
-def whole(text: str) -> int:
-    return int(text.replace(",", ""))
-
-
-def read_instructions(texts: Iterable[str]) -> Counts:
-    counts = [whole(n) for text in texts for n in re.findall(r"\bI\s+refs:\s+([\d,]+)", text)]
+def read_instructions(text: str) -> Counts:
+    counts = re.findall(r"\bI\s+refs:\s+([\d,]+)", text)
     if not counts:
         raise ValueError("cachegrind wrote no count of instructions")
-    return {INSTRUCTIONS: sum(counts)}
+    return {INSTRUCTIONS: sum(int(count.replace(",", "")) for count in counts)}
 
 
-CALL = re.compile(r"^(?:\d+ +)?(?:<\.\.\. (\w+) resumed>|(\w+)\()", re.MULTILINE)
-
-
-def read_system_calls(texts: Iterable[str]) -> Counts:
+def read_system_calls(text: str) -> Counts:
     """How often each system call was made, from strace's log of all threads.
 
     A call that another thread interrupts takes two lines; it counts where it begins.
     """
-    counts: Counter[str] = Counter()
-    for text in texts:
-        counts.update(name for _, name in CALL.findall(text) if name)
+    counts = Counter(re.findall(r"^(?:\d+ +)?(\w+)\(", text, re.MULTILINE))
     if not counts:
         raise ValueError("strace wrote no system calls")
     return {
@@ -108,11 +103,10 @@ def fault(words: Sequence[str], cannot: str) -> str | None:
 def version(program: str) -> str | None:
     if shutil.which(program) is None:
         return None
-    try:
+    words = ""
+    with suppress(OSError, subprocess.SubprocessError):
         done = output([program, "--version"], PROBE_S)  # wrk says it with its usage, and exits 1
         words = done.stdout + done.stderr
-    except (OSError, subprocess.SubprocessError):
-        words = ""
     number = re.search(r"\d+(?:\.\d+)+", words)
     return f"{program} {number.group()}" if number else program
 
@@ -138,37 +132,22 @@ def prefixed() -> list[str]:
     return [word for words in wanted if not fault([*words, "true"], "fails") for word in words]
 
 
-PROBE = (sys.executable, "-S", "-c", "")
-
-
 def cachegrind() -> Instrument:
     options = ("--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null")
     words = [*prefixed(), "valgrind", "--trace-children=yes", *options]
     cannot = "cannot run this interpreter; try a newer one"
-    tool, reason = checked("valgrind", [*words, *PROBE], cannot)
-    where = "" if "setarch" in words else ", random addresses"
-    return Instrument(
-        "instructions",
-        f"{tool}{where}" if tool else "",
-        lambda out: [*words, f"--log-file={out / OUTPUT}.%p"],
-        read_instructions,
-        slowness=60,
-        missing=reason,
-    )
+    tool, missing = checked("valgrind", [*words, sys.executable, "-S", "-c", ""], cannot)
+    if tool and "setarch" not in words:
+        tool += ", random addresses"
+    words.append("--log-file={}.%p")
+    return Instrument("instructions", tool, words, read_instructions, 60, missing)
 
 
 def strace() -> Instrument:
-    words = [*prefixed(), "strace", "-ff", "-qq", "-s", "0", "-e", "signal=none"]
+    words = [*prefixed(), "strace", "-ff", "-qq", "-s", "0", "-e", "signal=none", "-o"]
     cannot = "may not trace here (ptrace is forbidden, as in many containers)"
-    tool, reason = checked("strace", [*words, "-o", "/dev/null", "true"], cannot)
-    return Instrument(
-        "system calls",
-        tool,
-        lambda out: [*words, "-o", str(out / OUTPUT)],
-        read_system_calls,
-        slowness=40,
-        missing=reason,
-    )
+    tool, missing = checked("strace", [*words, "/dev/null", "true"], cannot)
+    return Instrument("system calls", tool, [*words, "{}"], read_system_calls, 40, missing)
 
 
 MAKERS = {"instructions": cachegrind, "system calls": strace}

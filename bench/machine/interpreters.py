@@ -70,34 +70,27 @@ def examine(path: Path, *, jit: bool = False) -> FoundInterpreter:
     too old for the crawlers or has no JIT to be on.
     """
     try:
-        start = command(path, jit=jit)
-        done = run_module(start, "bench.machine.build", timeout_s=TIMEOUT_S)
+        done = run_module(command(path, jit=jit), "bench.machine.build", timeout_s=TIMEOUT_S)
         done.check_returncode()
         answer = json.loads(done.stdout)
     except OSError as error:
         raise InterpreterError(f"{path}: {error.strerror}; give the path of a python") from None
     except (subprocess.SubprocessError, ValueError):
         raise InterpreterError(f"{path}: does not run as a CPython of 3.11 or later") from None
-    version = tuple(answer["version"])
+    version, name, build = tuple(answer["version"]), answer["name"], answer["build"]
     if answer["implementation"] != "CPython" or version < (3, 11):
         raise InterpreterError(
-            f"{path}: {answer['implementation']} {answer['name']}, but the crawlers are "
-            "compared on CPython 3.11 and later"
+            f"{path}: {answer['implementation']} {name}, but the crawlers are compared on "
+            "CPython 3.11 and later"
         )
-    name, build = answer["name"], answer["build"]
     if jit and build.get("jit") != "enabled":
         raise InterpreterError(f"{path}: PYTHON_JIT=1 does not switch a JIT on")
     return FoundInterpreter(Interpreter(name=name + JIT * jit, build=build), version, path)
 
 
-def with_jit(interpreters: Iterable[FoundInterpreter]) -> list[FoundInterpreter]:
+def with_jit(interpreters: Sequence[FoundInterpreter]) -> list[FoundInterpreter]:
     """These, and each of them that has its JIT compiled in and off a second time with it on."""
-    interpreters = list(interpreters)
-    off = [
-        interpreter.path
-        for interpreter in interpreters
-        if interpreter.record.build.get("jit") == "disabled"
-    ]
+    off = [found.path for found in interpreters if found.record.build.get("jit") == "disabled"]
     return in_order([*interpreters, *(examine(path, jit=True) for path in off)])
 
 
@@ -119,26 +112,25 @@ def find() -> tuple[list[FoundInterpreter], dict[str, str]]:
         # A pyenv shim or a broken installation does not run: the release counts as missing.
         with suppress(InterpreterError):
             interpreters.append(examine(path))
-    interpreters = in_order(interpreters)
-    return interpreters, missing(interpreters, "no such program on PATH or under pyenv that runs")
+    why = "no such program on PATH or under pyenv that runs"
+    return in_order(interpreters), missing(interpreters, why)
 
 
-def chosen(paths: Iterable[Path]) -> tuple[list[FoundInterpreter], dict[str, str]]:
+def chosen(paths: Sequence[Path]) -> tuple[list[FoundInterpreter], dict[str, str]]:
     """The interpreters at these paths, or of these releases, in the form of :func:`find`.
 
     Raises :class:`InterpreterError` when one cannot be used or found, or when two have
     the same name, because their trials would have the same labels.
     """
     by_name: dict[str, FoundInterpreter] = {}
-    paths = list(paths)
-    there = find()[0] if {*map(str, paths)} & {*RELEASES} else []
-    here = {interpreter.release: interpreter for interpreter in there}
+    named = {str(path) for path in paths} & {*RELEASES}
+    here = {found.release: found for found in find()[0]} if named else {}
     for path in paths:
-        if str(path) in RELEASES and str(path) not in here:
+        if str(path) in named - here.keys():
             raise InterpreterError(f"no CPython {path} on PATH or under pyenv: give its path")
-        interpreter = here.get(str(path)) or examine(path)
-        other = by_name.setdefault(interpreter.name, interpreter)
-        if other is not interpreter:
+        found = here.get(str(path)) or examine(path)
+        other = by_name.setdefault(found.name, found)
+        if other is not found:
             raise InterpreterError(
                 f"{other.path} and {path} are both CPython {other.name}: give one"
             )
@@ -147,7 +139,7 @@ def chosen(paths: Iterable[Path]) -> tuple[list[FoundInterpreter], dict[str, str
 
 
 def missing(interpreters: Iterable[FoundInterpreter], why: str) -> dict[str, str]:
-    releases = {interpreter.release for interpreter in interpreters}
+    releases = {found.release for found in interpreters}
     return {release: why for release in RELEASES if release not in releases}
 
 

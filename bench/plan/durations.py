@@ -13,9 +13,7 @@ its block with it. The others' crawls then go on uncounted, and that time is los
 pages of a site cost more than the others, turns count up to the same place of every crawl
 (:func:`bench.run.turns.level`).
 
-The constants describe the machine of the reference campaign. A *slowness* of 2 means a machine on
-which the same trial takes twice as long; pauses that do not depend on the machine (delays,
-schedules, the paced ramp) stay as they are.
+The constants describe the machine of the reference campaign.
 """
 
 from __future__ import annotations
@@ -167,23 +165,23 @@ CEILING_S = 1.3
 """Measuring the server's ceiling, once in each block of the campaign."""
 
 
-def trial_s(point: Point, label: Label, slowness: float = 1.0) -> float:
+def trial_s(point: Point, label: Label) -> float:
     if point.rounds:
-        return slowness * TOGETHER_S + TURNS * point.rounds * round_s(point, label)
+        return TOGETHER_S + TURNS * point.rounds * round_s(point, label)
     share = sized(point, label).pages / point.pages
     work_s = point.work_s * weight(point, label) * share
     if point.interleaved:
-        return slowness * (TOGETHER_S + TURNS * work_s)
-    return point.waits_s + slowness * (START_S + work_s)
+        return TOGETHER_S + TURNS * work_s
+    return point.waits_s + START_S + work_s
 
 
-def plan_s(entries: Sequence[PlannedPoint], slowness: float = 1.0) -> float:
+def plan_s(entries: Sequence[PlannedPoint]) -> float:
     total = CEILING_S * max((entry.blocks for entry in entries if entry.point.ceiling), default=0)
     for entry in entries:
         point = entry.point
-        total += sum(n * trial_s(point, label, slowness) for label, n in entry.labels.items())
+        total += sum(n * trial_s(point, label) for label, n in entry.labels.items())
         if not point.interleaved:  # there, each label has its own, in TOGETHER_S
             trials = sum(entry.labels.values())
             servers = trials if point.slots > SHARED_SERVER_SLOTS else entry.blocks
-            total += slowness * SERVER_S * servers
+            total += SERVER_S * servers
     return total

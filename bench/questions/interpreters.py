@@ -232,7 +232,8 @@ def figure(
     trials = stats.trials_of(analysis.records, twins=False)
     first = (next(t for t in trials if t.workload in METRICS[key].workloads) for key in columns)
     at = [*map(point_words, first)]
-    spreads = [spread for label in measured.values for spread in measured.row(label).values()]
+    every = [measured.spread(label, key) for label in measured.values for key in columns]
+    spreads = [spread for spread in every if spread]
     return Figure(
         name=NAME,
         title="What each CPython release changed",

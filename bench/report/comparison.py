@@ -30,7 +30,7 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import AT_LEVEL, LEVEL, MIN_BLOCKS, Metric, Ratio
 from bench.report import tables
 from bench.schema import Environment
-from bench.show.table import MISSING, Cell, CellMakers, Column, Table, Tone, name, tabled, words
+from bench.show.table import MISSING, CellMakers, Column, Table, name, tabled, words
 from bench.store import Records
 from bench.text import count, listing, plural
 
@@ -43,7 +43,6 @@ MEMORY_TOLERANCE: Final = 0.02
 """The total memory of one machine differs a little from boot to boot."""
 INCOMPLETE: Final = "What is missing cannot be compared"
 LOST: Final = "Valid in A, planned and not valid in B"
-TONES: Final[dict[Direction, Tone]] = {"worse": "bad", "better": "good"}
 
 
 class CompareError(BenchError):
@@ -282,7 +281,7 @@ COLUMNS: Final[CellMakers[ComparedRow]] = (
     (Column("A"), lambda row: count(row.a)),
     (Column("B"), lambda row: count(row.b)),
     (Column(f"B / A [{AT_LEVEL}]"), _ratio),
-    (words("verdict"), lambda row: Cell(row.verdict, TONES.get(row.verdict, "plain"))),
+    (words("verdict"), lambda row: row.verdict),
     (words("ratio to the base", drop=1), lambda row: row.agreement or MISSING),
 )
 

@@ -157,7 +157,7 @@ def head(analysis: Analysis) -> str:
 
 def grid(table: Table, width: int) -> list[str]:
     """Its columns side by side, without a frame; the least wanted are left out if they must be."""
-    rows, more = table.texts[:MOST_ROWS], len(table.rows) - MOST_ROWS
+    rows, more = table.rows[:MOST_ROWS], len(table.rows) - MOST_ROWS
     places, _ = fit(table.columns, table.rows, width)
     texts = [[row[place] for place in places] for row in (table.header, *rows)]
     widths = [max(map(cell_len, column)) for column in zip(*texts, strict=True)]

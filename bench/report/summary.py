@@ -19,7 +19,7 @@ from bench.report.tables import section
 from bench.report.tables import show as show_table
 from bench.schema import TrialRecord
 from bench.show import cells
-from bench.show.table import Cell, Column, Row, Table, name, words
+from bench.show.table import Column, Row, Table, name, words
 from bench.store import Records
 from bench.text import GIB, markdown_text
 
@@ -144,9 +144,9 @@ def _row(records: Records, every: Sequence[TrialRecord], ratio: Ratio | None) ->
     limiter, unusable = stats.limiter_of(trials), len(every) - len(trials)
     verdict, why = cells.verdict(ratio, limiter), cells.why(ratio)
     if not trials:
-        verdict = Cell("no valid trial", "bad")
+        verdict = "no valid trial"
     if "#" in label:
-        verdict, why = Cell("A/A twin", "muted"), ""
+        verdict, why = "A/A twin", ""
     return [
         label,
         point,

@@ -10,10 +10,9 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from bench.show.table import Cell, Column, Row, Table, Tone, text_of
+from bench.show.table import Column, Row, Table
 from bench.text import markdown_text
 
-STYLES: Final[dict[Tone, str]] = {"plain": "", "good": "green", "bad": "red", "muted": "dim"}
 BETWEEN: Final = 3
 """Characters that a column takes beside its own width."""
 INDENT: Final = 2
@@ -40,7 +39,7 @@ def section(table: Table, level: int = 2) -> list[str]:
 def grid(table: Table) -> list[str]:
     """Header and rows alone."""
     marks = ["---:" if column.numeric else "---" for column in table.columns]
-    return [_line(table.header), _line(marks), *map(_line, table.texts)]
+    return [_line(table.header), _line(marks), *map(_line, table.rows)]
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -75,7 +74,7 @@ def show(table: Table, console: Console) -> None:
         if group:
             shown.add_row(Text(group, style="bold"))
         for row in part.rows:
-            cells = [_styled(row[place]) for place in widths]
+            cells = [Text(row[place]) for place in widths]
             cells[0].pad_left(indent)
             shown.add_row(*cells)
     console.print(shown)
@@ -91,7 +90,7 @@ def fit(
     And whether they fit; otherwise cells are broken into lines.
     """
     widths = {
-        place: max(map(cell_len, [*column.title.split(), *(text_of(row[place]) for row in rows)]))
+        place: max(map(cell_len, [*column.title.split(), *(row[place] for row in rows)]))
         for place, column in enumerate(columns)
     }
     for drop in sorted({column.drop for column in columns}, reverse=True):
@@ -100,7 +99,3 @@ def fit(
         if drop:
             widths = {p: w for p, w in widths.items() if columns[p].drop != drop}
     return widths, False
-
-
-def _styled(cell: str | Cell) -> Text:
-    return Text(text_of(cell), style=STYLES[cell.tone] if isinstance(cell, Cell) else "")

@@ -1,4 +1,4 @@
-"""Before a campaign: what this machine forbids, who else measures, and how fast it is."""
+"""Before a campaign: what this machine forbids, and who else measures."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 
 from rich.console import Console
 
-from bench.machine import doctor, host
+from bench.machine import doctor
 from bench.machine.doctor import Needs
 from bench.plan.backends import of_role
 from bench.plan.participants import Label
@@ -22,9 +22,6 @@ from crawlers.catalogue import OURS
 
 THREADED = "threads"
 """The family that starts a thread for each slot."""
-
-USUAL_PROBE_S, PROBES = 0.0085, 9
-"""What the fixed loop of :mod:`bench.machine.host` takes on the reference machine."""
 
 
 def refusals(
@@ -90,15 +87,6 @@ def over_tls(point: Point, label: Label) -> dict[str, int]:
     if point.tls is None or not point.memory:
         return {}
     return {"tls_client": client_kib(label.name) * KIB, "tls_server": SERVER_KIB * KIB}
-
-
-def slowness() -> float:
-    """How many times longer a trial takes here than on the reference machine.
-
-    By the fixed loop alone, at its fastest: in six campaigns on one machine its median was between
-    8.7 and 11.4 ms, as other programs had it, its fastest twentieth between 8.2 and 8.7 ms.
-    """
-    return min(host.spin() for _ in range(PROBES)) / USUAL_PROBE_S
 
 
 # --- other campaigns ---------------------------------------------------------------------

@@ -132,11 +132,11 @@ def measure(
         deadline_s=options.deadline_s,
         pythons={"": OWN_PYTHON} | {python.name: python.command for python in options.interpreters},
     )
-    expected_s = plan_s(todo.entries, preflight.slowness())
     console.print(
         f"campaign {record.campaign}: profile {record.profile}, {plural(record.blocks, 'block')}, "
         f"{plural(len(todo.turns), 'trial')} of {', '.join(record.backends)}, seed {record.seed}; "
-        f"about {minutes(expected_s)} min\nrecords: {shown(log.path)}",
+        f"about {minutes(plan_s(todo.entries))} min on the usual machine\n"
+        f"records: {shown(log.path)}",
         soft_wrap=True,
     )
     with preflight.announced(console):

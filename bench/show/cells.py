@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from bench.analysis.stats import UNDECIDED, MemoryFit, Ratio, Spread
 from bench.schema import Limiter
-from bench.show.table import MISSING, Cell, Tone
+from bench.show.table import MISSING
 from bench.text import KIB, MIB, count
-
-VERDICT_TONES: dict[str, Tone] = {"faster": "good", "slower": "bad"}
 
 
 def figure(value: float | None, digits: int = 3) -> str:
@@ -78,7 +76,7 @@ def judged_ratio(result: Ratio | None) -> str:
     return f"{ratio(result)}, {result.verdict} ({why(result)})"
 
 
-def verdict(result: Ratio | None, limiter: Limiter | None = None) -> str | Cell:
+def verdict(result: Ratio | None, limiter: Limiter | None = None) -> str:
     """The verdict in words.
 
     A backend that was faster although the server held it back is "at least"
@@ -87,8 +85,7 @@ def verdict(result: Ratio | None, limiter: Limiter | None = None) -> str | Cell:
     if result is None:
         return ""
     at_least = limiter == "server" and result.shown and (result.value or 0.0) > 1
-    text = f"{result.verdict}, at least" if at_least else result.verdict
-    return Cell(text, VERDICT_TONES.get(result.verdict, "muted"))
+    return f"{result.verdict}, at least" if at_least else result.verdict
 
 
 def why(result: Ratio | None) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import itemgetter
 from typing import Literal, TypeVar
 
 Align = Literal["left", "right"]
-Tone = Literal["plain", "good", "bad", "muted"]
 MISSING = "–"
 Of = TypeVar("Of")
 
@@ -37,19 +37,7 @@ def name(title: str, drop: int = 0) -> Column:
     return Column(title, "left", drop, unbroken=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A cell with more to it than its text."""
-
-    text: str
-    tone: Tone
-
-
-Row = Sequence[str | Cell]
-
-
-def text_of(cell: str | Cell) -> str:
-    return cell.text if isinstance(cell, Cell) else cell
+Row = Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +55,14 @@ class Table:
     def header(self) -> list[str]:
         return [column.title for column in self.columns]
 
-    @property
-    def texts(self) -> list[list[str]]:
-        return [[text_of(cell) for cell in row] for row in self.rows]
-
     def groups(self) -> Iterator[tuple[str, Table]]:
         """Each group's name and its rows, as tables without the column that groups them."""
         columns = [self.columns[0], *self.columns[2:]]
-        for group, rows in groupby(self.rows, key=lambda row: text_of(row[1])):
+        for group, rows in groupby(self.rows, key=itemgetter(1)):
             yield group, Table(self.caption, columns, [[row[0], *row[2:]] for row in rows])
 
 
-CellMakers = Sequence[tuple[Column, Callable[[Of], str | Cell]]]
+CellMakers = Sequence[tuple[Column, Callable[[Of], str]]]
 """Each column, with its cell in the row of something."""
 
 

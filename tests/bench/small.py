@@ -19,24 +19,15 @@ import pytest
 from bench import store
 from bench.cli import DONE, FAILED, INTERRUPTED
 from bench.launch import ROOT
-from bench.machine import cpu
-from bench.plan import backends, workloads
-from bench.plan.participants import Label, usually
-from bench.plan.plan import Turn
+from bench.plan.participants import usually
 from bench.plan.workloads import Point
-from bench.run import block
-from bench.run.trial import Bench
-from bench.schema import Ledger, TrialRecord
+from bench.schema import Ledger
 from bench.sides.protocol import Result
-from bench.sides.servers import Server
 from bench.store import Records
 from crawlers.registry import MODELS
 
 OUTSIDE = Path(__file__).parent / "outside"
 """Put this folder on ``PYTHONPATH`` to get the backends that fail."""
-
-NAMES = (*MODELS, *("hang", "crash", "killed", "lazy", "greedy", "twice", "talking"))
-"""The backends that tests may run trials of."""
 
 ONE = ("--profile", "smoke", "--only", "waiting-10", "--seed", "1")
 """The options of the smallest campaign. Its point needs no ceiling, which takes a second."""
@@ -76,25 +67,6 @@ def point(site: str = "tree:60:5:1024", slots: int = 4, **changes: object) -> Po
         "who": usually(MODELS, 1),
     }
     return Point(**(values | changes))  # type: ignore[arg-type]
-
-
-@contextmanager
-def bench(scratch: Path, deadline_s: float | None = None) -> Iterator[Bench]:
-    """The state that trials share, with a warm-up server."""
-    pinning = cpu.split_cores()
-    known = {backend.name: backend for backend in backends.look_up(NAMES)}
-    with Server(workloads.WARMUP_SITE, seed=workloads.SITE_SEED, cores=pinning.server) as warmup:
-        yield Bench({None: warmup}, known, pinning, 1, scratch, deadline_s)
-
-
-def trial(shared: Bench, where: Point, label: str, server: Server | None = None) -> TrialRecord:
-    turn = Turn(0, where.id, 0, Label.parse(label))
-    if server is not None:
-        return block.run(shared, where, {0: turn}, server)[0][0]
-    with Server(
-        where.site, delay=where.delay, seed=workloads.SITE_SEED, cores=shared.pinning.server
-    ) as own:
-        return block.run(shared, where, {0: turn}, own)[0][0]
 
 
 def some(names: Iterable[str], *usual: str) -> list[Any]:

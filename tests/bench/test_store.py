@@ -90,8 +90,11 @@ UNREADABLE = {
     "empty": (b"", "no whole record"),
     "text": (b"not json at all\n", ":1: not JSON"),
     "deep": (b"[" * 100_000 + b"\n", ":1: not JSON"),
-    "foreign": (b'{"some": "json"}\n', ":1: not a record of this suite"),
-    "version": (line(schema_version=99), ":1: schema version 99, but this program reads 2"),
+    "foreign": (b'{"some": "json"}\n', ":1: not a valid record: .*kind"),
+    "version": (
+        line(schema_version=99),
+        ":1: not a valid .*schema version 99, but this program reads 2",
+    ),
     "field": (line(surprise=1), ":1: not a valid record: .*surprise"),
     "kind": (line(kind="novel"), ":1: not a valid record"),
     "bytes": (line() + b"\xff\xfe\n" + line(), ":2: not JSON"),

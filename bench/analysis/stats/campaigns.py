@@ -19,29 +19,8 @@ many, that of three 2.5 times and that of two 8 times; and because of what canno
 campaign is in one of two states, all n are in the same one while the next is not with a probability
 of at most 0.25, 0.105 and 0.067 for two, three and five campaigns, whatever is done with them.
 
-How often either covers the next campaign, by simulation (20,000 times; each campaign has five
-blocks), with the median factor between its ends:
-
-=============================================== ============= ============= =============
-a campaign's value                              interval of 5 quoted of 5   quoted of 2
-=============================================== ============= ============= =============
-equal in all, blocks differ by 3 % (normal)     0.95, 1.08    0.95, 1.08    0.98, 1.09
-one-sided (exponential, 3 %; blocks 1 %)        0.93, 1.15    0.93, 1.15    0.61, 1.05
-campaigns differ by 5 %, blocks by 1 %          0.95, 1.32    0.95, 1.32    0.46, 1.07
-two states 3 times apart, each half the time    0.97, 37      0.95, 3.6     0.71, 3.1
-the same, the high one in one campaign of six   0.91, 19      0.91, 3.4     0.84, 1.22
-two states 1.35 times apart, half the time      0.96, 2.6     0.96, 2.6     0.71, 1.36
-anything between 1.1 and 4.9                    0.95, 11      0.78, 3.1     0.43, 1.7
-one of ten is off by 35 %, all others by 2 %    0.91, 1.17    0.91, 1.17    0.57, 1.05
-=============================================== ============= ============= =============
-
-The interval of one campaign's five blocks covers the next one in 0.88, 0.13, 0.44, 0.11 and 0.26 of
-all cases in the rows 1, 3, 4, 7 and 8.
-
-The interval of five holds what it promises but for rare states and outliers, which they often have
-not seen; it is as wide as 4 to 150 where a campaign may find any of several states. Such an
-interval says nothing, so the range is quoted, which covers two states as well and anything between
-them in four campaigns of five. A quoted range names the number of its campaigns.
+docs/notebook/method-studies.md has how often either covers the next campaign, simulated. A quoted
+range names the number of its campaigns.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Final
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
 from matplotlib.figure import Figure
@@ -305,11 +305,16 @@ def measure(text: str, size: float, weight: str = "normal") -> float:
 
 
 def spread_apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Positions in ascending order, at least ``gap`` apart, as near to ``wanted`` as may be."""
-    from scipy.optimize import isotonic_regression  # slow to import, and most never draw
+    """Positions in ascending order, at least ``gap`` apart, as near to ``wanted`` as may be.
 
-    steps = gap * np.arange(len(wanted))
-    nearest = isotonic_regression(np.array(wanted) - steps).x  # the least-squares answer
-    return [
-        float(x) for x in np.clip(nearest, low, max(low, high - gap * (len(wanted) - 1))) + steps
+    The least-squares answer, an isotonic regression: of the means of all groups that begin at a
+    position or before it, and end there or after it, the largest of the smallest.
+    """
+    count = len(wanted)
+    flat = [value - gap * place for place, value in enumerate(wanted)]
+    top = max(low, high - gap * (count - 1))
+    nearest = [
+        max(min(fmean(flat[i:j]) for j in range(place + 1, count + 1)) for i in range(place + 1))
+        for place in range(count)
     ]
+    return [min(max(near, low), top) + gap * place for place, near in enumerate(nearest)]

@@ -85,7 +85,7 @@ def test_every_row_that_is_undecided_says_what_could_have_been_seen(
     analysed: Callable[[], Analysis],
 ) -> None:
     analysis = analysed()
-    for row in closed_loop(analysis).texts:
+    for row in closed_loop(analysis).rows:
         if row[4] == stats.UNDECIDED:
             assert "nothing could have been seen" in row[5]
 

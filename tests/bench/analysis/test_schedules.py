@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from bench.analysis.schedules import (
     SLACK_S,
     STEP_S,
-    SlotSchedule,
     capacity,
     keeps_up,
     responses,
@@ -42,7 +41,7 @@ def test_a_rate_with_blocks_for_an_interval_comes_before_a_higher_one() -> None:
 
 
 def queue(due: list[float], worked: set[int], page_s: float, work_s: float) -> list[float]:
-    return responses(SlotSchedule(due, worked), page_s, work_s, 0.0, 0.0)
+    return responses(due, worked, page_s, work_s, 0.0, 0.0)
 
 
 def test_a_request_waits_for_those_before_it() -> None:
@@ -61,11 +60,11 @@ def test_nobody_is_earlier_than_alone_or_later_than_all_work(
 ) -> None:
     due = [sum(gaps[: place + 1]) for place in range(len(gaps))]
     chosen = set(range(0, len(due), 3))
-    found = responses(SlotSchedule(due, chosen), page_s, work_s, *timers)
+    found = responses(due, chosen, page_s, work_s, *timers)
     everything = len(due) * (page_s + sum(timers)) + len(chosen) * work_s
     assert all(page_s - 1e-9 <= time <= everything + 1e-9 for time in found)
 
 
 def test_a_loop_with_nothing_to_do_is_late_by_half_a_millisecond_on_average() -> None:
-    plan = SlotSchedule(poisson(20, 5, 2000), ())
-    assert mean(responses(plan, 0.0, 0.0)) == pytest.approx(STEP_S / 2 + SLACK_S, rel=0.05)
+    waits = responses(poisson(20, 5, 2000), (), 0.0, 0.0)
+    assert mean(waits) == pytest.approx(STEP_S / 2 + SLACK_S, rel=0.05)

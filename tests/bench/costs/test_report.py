@@ -161,7 +161,7 @@ def test_the_table_has_multiples_of_the_floor() -> None:
     made = report.accounts(found)
     table = report.costs_table(made, "fetch")
     assert table.header[:2] == ["backend", "× bare"]
-    assert [row[:2] for row in table.texts] == [["bare", "1.00"], ["callbacks", "2.50"]]
+    assert [row[:2] for row in table.rows] == [["bare", "1.00"], ["callbacks", "2.50"]]
     assert "× bare" not in report.costs_table(made[1:], "fetch").header
 
 

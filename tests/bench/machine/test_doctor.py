@@ -7,6 +7,7 @@ import resource
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,6 +15,8 @@ from bench.machine import build, doctor, environment, host
 from bench.machine.doctor import CheckResult, Needs
 from tests.bench.fake_root import put
 from tests.torture import limits
+
+Check = Callable[[Needs], Iterator[CheckResult]]
 
 
 def find(results: Iterator[CheckResult], check: str) -> CheckResult:
@@ -72,79 +75,47 @@ QUEUES = {
     "proc/sys/net/core/somaxconn": "4096\n",
     "proc/sys/net/netfilter/nf_conntrack_max": "5000\n",
 }
-WATCHES = "proc/sys/fs/epoll/max_user_watches"
+FILES = {"proc/sys/fs/file-max": "1000\n", "proc/sys/fs/file-nr": "900\t0\t1000\n"}
+WATCHES = {"proc/sys/fs/epoll/max_user_watches": "19\n"}
+PIDS = IN_V2 | {"sys/fs/cgroup/pids.max": "100\n", "sys/fs/cgroup/pids.current": "30\n"}
+QUOTA = IN_V2 | {"sys/fs/cgroup/cpu.max": "150000 100000\n"}
+GUEST = {"run/.containerenv": "", "proc/cpuinfo": "flags\t: fpu hypervisor lahf_lm\n"}
 GOVERNOR = "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
 PAGES = "sys/kernel/mm/transparent_hugepage/enabled"
 
 
 @pytest.mark.parametrize(
-    ("check", "needs", "files", "name", "level", "words"),
+    ("check", "needs", "files", "result", "words"),
     [
-        (
-            doctor.check_descriptors,
-            Needs(10),
-            {"proc/sys/fs/file-max": "1000\n", "proc/sys/fs/file-nr": "900\t0\t1000\n"},
-            "files",
-            "refusal",
-            "100",
-        ),
-        (doctor.check_ports, Needs(10_000), RANGE, "ports", "ok", ""),
+        (doctor.check_descriptors, Needs(10), FILES, "files refusal", "100"),
+        (doctor.check_descriptors, Needs(10), WATCHES, "watches refusal", "20 needed"),
+        (doctor.check_ports, Needs(10_000), RANGE, "ports ok", ""),
         # A port in TIME_WAIT is taken for one server port only: there may be more than ports.
-        (doctor.check_ports, Needs(10_000), RANGE | WAITING, "ports", "ok", "48,152 in TIME"),
-        (doctor.check_ports, Needs(100_000), RANGE, "ports", "refusal", ""),
-        (doctor.check_threads, Needs(threads=1000), TASKS, "threads", "ok", "max_map_count"),
-        (doctor.check_threads, Needs(threads=40_000), TASKS, "threads", "refusal", "40,064 needed"),
-        (doctor.check_threads, Needs(threads=40_000, shares=2), TASKS, "threads", "ok", ""),
-        (doctor.check_descriptors, Needs(10), {WATCHES: "19\n"}, "watches", "refusal", "20 needed"),
-        (
-            doctor.check_threads,
-            Needs(threads=100),
-            IN_V2 | {"sys/fs/cgroup/pids.max": "100\n", "sys/fs/cgroup/pids.current": "30\n"},
-            "threads",
-            "refusal",
-            "pids.max leaves room for 70",
-        ),
-        (
-            doctor.check_processors,
-            Needs(),
-            IN_V2 | {"sys/fs/cgroup/cpu.max": "150000 100000\n"},
-            "quota",
-            "warning",
-            "1.5",
-        ),
-        (doctor.check_noise, Needs(), {GOVERNOR: "powersave\n"}, "frequency", "warning", ""),
-        (doctor.check_noise, Needs(), {GOVERNOR: "performance\n"}, "frequency", "ok", ""),
-        (doctor.check_memory, Needs(), {PAGES: "[always] never\n"}, "huge pages", "warning", ""),
-        (
-            doctor.check_memory,
-            Needs(),
-            {PAGES: "always [madvise]\n"},
-            "huge pages",
-            "ok",
-            "madvise",
-        ),
-        (doctor.check_backlog, Needs(1000), QUEUES, "backlog", "ok", ""),
-        (doctor.check_backlog, Needs(10_000), QUEUES, "backlog", "warning", ""),
-        (doctor.check_backlog, Needs(10_000), QUEUES, "conntrack", "warning", ""),
-        (doctor.check_memory, Needs(), {}, "memory", "ok", ""),
-        (doctor.check_memory, Needs(10**9), {}, "memory", "refusal", ""),
-        (doctor.check_platform, Needs(), {}, "proc", "note", "root"),
-        (
-            doctor.check_platform,
-            Needs(),
-            {"run/.containerenv": "", "proc/cpuinfo": "flags\t: fpu hypervisor lahf_lm\n"},
-            "virtual",
-            "note",
-            "a container in a virtual machine",
-        ),
+        (doctor.check_ports, Needs(10_000), RANGE | WAITING, "ports ok", "48,152 in TIME"),
+        (doctor.check_ports, Needs(100_000), RANGE, "ports refusal", ""),
+        (doctor.check_threads, Needs(threads=1000), TASKS, "threads ok", "max_map_count"),
+        (doctor.check_threads, Needs(threads=40_000), TASKS, "threads refusal", "40,064 needed"),
+        (doctor.check_threads, Needs(threads=40_000, shares=2), TASKS, "threads ok", ""),
+        (doctor.check_threads, Needs(threads=100), PIDS, "threads refusal", "leaves room for 70"),
+        (doctor.check_processors, Needs(), QUOTA, "quota warning", "1.5"),
+        (doctor.check_noise, Needs(), {GOVERNOR: "powersave\n"}, "frequency warning", ""),
+        (doctor.check_noise, Needs(), {GOVERNOR: "performance\n"}, "frequency ok", ""),
+        (doctor.check_memory, Needs(), {PAGES: "[always] never\n"}, "huge pages warning", ""),
+        (doctor.check_memory, Needs(), {PAGES: "always [madvise]\n"}, "huge pages ok", "madvise"),
+        (doctor.check_memory, Needs(), {}, "memory ok", ""),
+        (doctor.check_memory, Needs(10**9), {}, "memory refusal", ""),
+        (doctor.check_backlog, Needs(1000), QUEUES, "backlog ok", ""),
+        (doctor.check_backlog, Needs(10_000), QUEUES, "backlog warning", ""),
+        (doctor.check_backlog, Needs(10_000), QUEUES, "conntrack warning", ""),
+        (doctor.check_platform, Needs(), {}, "proc note", "root"),
+        (doctor.check_platform, Needs(), GUEST, "virtual note", "a container in a virtual machine"),
     ],
 )
 def test_what_is_read_decides_the_level(
-    check: Callable[[Needs], Iterator[CheckResult]],
+    check: Check,
     needs: Needs,
     files: dict[str, str],
-    name: str,
-    level: str,
+    result: str,
     words: str,
     empty: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -152,8 +123,35 @@ def test_what_is_read_decides_the_level(
     monkeypatch.setattr(host, "steal", lambda: None)  # it takes half a second
     for path, text in files.items():
         put(empty, path, text)
-    result = find(check(needs), name)
-    assert (result.level, words in result.found + result.fix) == (level, True), result
+    check_name, _, level = result.rpartition(" ")
+    found = find(check(needs), check_name)
+    assert (found.level, words in found.found + found.fix) == (level, True), found
+
+
+@pytest.mark.parametrize(
+    ("check", "of", "function", "answer", "result"),
+    [
+        (doctor.check_interpreter, build, "python_build", {"debug": True}, "interpreter warning"),
+        (doctor.check_interpreter, build, "python_build", {"debug": False}, "interpreter ok"),
+        (doctor.check_noise, os, "getloadavg", (3.0, 1.0, 1.0), "load warning"),
+        (doctor.check_noise, os, "getloadavg", (0.1, 1.0, 1.0), "load ok"),
+        (doctor.check_disk, shutil, "disk_usage", SimpleNamespace(free=1 << 40), "disk ok"),
+        (doctor.check_disk, shutil, "disk_usage", SimpleNamespace(free=100 << 20), "disk warning"),
+        (doctor.check_disk, shutil, "disk_usage", SimpleNamespace(free=1 << 20), "disk refusal"),
+    ],
+)
+def test_what_the_system_answers_decides_the_level(
+    check: Check,
+    of: object,
+    function: str,
+    answer: object,
+    result: str,
+    empty: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(of, function, lambda *_: answer)
+    name, level = result.split()
+    assert find(check(Needs()), name).level == level
 
 
 def test_the_soft_limit_of_descriptors_is_raised_and_that_is_said() -> None:
@@ -183,25 +181,6 @@ def test_a_limit_of_the_user(empty: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(resource, "getrlimit", lambda which: (500, 500))
     result = find(doctor.check_threads(Needs(threads=1000)), "threads")
     assert (result.level, "RLIMIT_NPROC" in result.found) == ("refusal", True)
-
-
-def test_a_debug_build_is_warned_about(monkeypatch: pytest.MonkeyPatch) -> None:
-    for debug, level in ((True, "warning"), (False, "ok")):
-        monkeypatch.setattr(build, "python_build", lambda debug=debug: {"debug": debug})
-        assert find(doctor.check_interpreter(Needs()), "interpreter").level == level
-
-
-@pytest.mark.parametrize(("load", "level"), [(3.0, "warning"), (0.1, "ok")])
-def test_load(load: float, level: str, empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "getloadavg", lambda: (load, 1.0, 1.0))
-    assert find(doctor.check_noise(Needs()), "load").level == level
-
-
-def test_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    for free, level in ((1 << 40, "ok"), (100 << 20, "warning"), (1 << 20, "refusal")):
-        usage = type("usage", (), {"free": free})
-        monkeypatch.setattr(shutil, "disk_usage", lambda path, usage=usage: usage)
-        assert find(doctor.check_disk(Needs()), "disk").level == level
 
 
 def test_what_cannot_be_read_refuses_nothing(empty: Path) -> None:

@@ -25,10 +25,10 @@ STRACE = """\
 
 
 def test_a_system_call_in_two_lines_counts_once() -> None:
-    assert read_calls(["recvfrom(7) = 1\n"])["system_calls"] == 1  # a log of one process
+    assert read_calls("recvfrom(7) = 1\n")["system_calls"] == 1  # a log of one process
     with pytest.raises(ValueError, match="no system calls"):
-        read_calls(["[pid 7] recvfrom(7) = 1\n"])
-    assert read_calls([STRACE]) == {
+        read_calls("[pid 7] recvfrom(7) = 1\n")
+    assert read_calls(STRACE) == {
         "system_calls": 5,
         "system_call.epoll_wait": 1,
         "system_call.exit_group": 1,
@@ -40,7 +40,7 @@ def test_a_system_call_in_two_lines_counts_once() -> None:
 @given(st.lists(st.integers(0, 10**12), min_size=1, max_size=5))
 def test_the_instructions_of_all_processes_are_added(counts: list[int]) -> None:
     logs = [f"==7== \n==7== I   refs:      {count:,}\n" for count in counts]
-    assert read_instructions(logs) == {"instructions": sum(counts)}
+    assert read_instructions("".join(logs)) == {"instructions": sum(counts)}
 
 
 def test_results_are_read_once(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from bench.analysis.schedules import SlotSchedule, responses
+from bench.analysis.schedules import responses
 from bench.conditions.ways import ENCRYPTED, HANDSHAKE, NEW, PLAIN, TICKETS
 from bench.histograms import encode_latency
 from bench.plan.participants import PINNED, SWITCHING
@@ -684,7 +684,7 @@ def _worked(trial: TrialRecord, work_ms: int) -> TrialRecord:
     due = poisson(rate, trial.block, count)
     share = SHARES.get(trial.label, 1.0)
     alone = {} if share == 1 else {"step_s": 0.0, "slack_s": 0.0}
-    waits = responses(SlotSchedule(due, heavy), PAGE_S, work_ms / 1000, **alone)
+    waits = responses(due, heavy, PAGE_S, work_ms / 1000, **alone)
     took = [share * time for time in waits]
     others = np.array([t for number, t in enumerate(took) if number not in heavy])
     mine = np.array([took[number] + work_ms / 1000 for number in sorted(heavy)])

@@ -202,7 +202,7 @@ def test_what_one_question_reads_is_in_no_table_of_others(name: str, place: str)
     analysis = campaign_of(name, 5)
     lines = kept([*analysis.records.all], lambda t: t.kind == "trial" and place not in t.point)
     plain = analysed(lines)
-    own, others = (summary.closed_loop(each).texts for each in (analysis, plain))
+    own, others = (summary.closed_loop(each).rows for each in (analysis, plain))
     assert [row[:2] for row in own] == [row[:2] for row in others]
     assert place == "cancel" or not any(place in point for point in analysis.equal_work.points)
     assert analysis.memory == plain.memory
@@ -324,9 +324,9 @@ def test_the_strongest_of_equal_ones_is_seldom_a_headline() -> None:
 
 def test_a_table_says_once_that_all_its_cells_are_of_one_trial() -> None:
     once, mixed = cost([20], [10]).table("A", "Costs."), cost([20], [10, 11]).table("A", "Costs.")
-    assert (once.about, once.texts[0]) == ("Costs. One trial each.", ["threads", "20"])
+    assert (once.about, once.rows[0]) == ("Costs. One trial each.", ["threads", "20"])
     assert mixed.about == "Costs. Medians over blocks and their range."
-    assert mixed.texts == [["threads", "20 (one trial)"], ["callbacks", "10.5 [10–11]"]]
+    assert mixed.rows == [["threads", "20 (one trial)"], ["callbacks", "10.5 [10–11]"]]
 
 
 def pair(values: Sequence[float]) -> stats.Comparison:

@@ -164,7 +164,7 @@ def test_the_page_has_every_table_of_the_summary(folder: Path) -> None:
         rest = text[end : text.find("<caption>", end)]
         shown = text[start:end]
         assert all(str(escape(title)) in shown for title in table.header)
-        assert all(str(escape(cell)) in shown for row in table.texts for cell in row)
+        assert all(str(escape(cell)) in shown for row in table.rows for cell in row)
         assert all(line in unescape(rest) for line in (table.about, *table.notes))
 
 

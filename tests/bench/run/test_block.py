@@ -6,7 +6,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -23,8 +24,9 @@ from bench.conditions.processors import ALL, EVERYWHERE, Spreading
 from bench.conditions.recorders import NULL
 from bench.conditions.schedule import Opening, Scheduled
 from bench.conditions.work import WithWork
-from bench.plan import plan, workloads
-from bench.plan.participants import ABLE, CITED, Label, usually
+from bench.controls import CONTROLS
+from bench.plan import backends, plan, workloads
+from bench.plan.participants import ABLE, CITED, MAIN_VARIANTS, Label, usually
 from bench.plan.plan import Turn, labels_of
 from bench.plan.workloads import (
     SERVED,
@@ -39,6 +41,7 @@ from bench.plan.workloads import (
 )
 from bench.run import block as running
 from bench.run import judge
+from bench.run.campaign import out_of_the_way, warmup_server
 from bench.run.trial import Bench, Crawling, Serving, Trial
 from bench.run.turns import TurnTaken
 from bench.schema import Shares, TrialRecord, TurnsRecord
@@ -70,9 +73,37 @@ SERVING = serve(10, 6, ONE)
 Block = tuple[list[TrialRecord], TurnsRecord]
 
 
-def run(bench: Bench, point: Point, *labels: str) -> Block:
+KNOWN = (
+    *(*MODELS, *MAIN_VARIANTS, "async_await_to_thread", "async_await_pool", "processes"),
+    *("hang", "crash", "killed", "lazy", "greedy", "twice", "talking"),  # tests/bench/outside
+)
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[Bench]:
+    """As in a campaign: the harness stays off the client's processor; with TLS."""
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        out_of_the_way() as pinning,
+        tempfile.TemporaryDirectory() as scratch,
+        warmup_server(pinning) as warmup,
+        warmup_server(pinning, Tls()) as over_tls,
+    ):
+        patch.setenv("PYTHONPATH", str(small.OUTSIDE))
+        known = CONTROLS | {backend.name: backend for backend in backends.look_up(KNOWN)}
+        warmups: dict[Tls | None, Server] = {None: warmup, Tls(): over_tls}
+        yield Bench(warmups, known, pinning, 5, Path(scratch), deadline_s=120)
+
+
+def run(bench: Bench, point: Point, *labels: str, server: Server | None = None) -> Block:
     turns = [Turn(0, point.id, place, Label.parse(name)) for place, name in enumerate(labels)]
-    return running.run(bench, point, dict(enumerate(turns, 40)))
+    return running.run(bench, point, dict(enumerate(turns, 40)), server)
+
+
+def one(bench: Bench, point: Point, label: str, server: Server | None = None) -> TrialRecord:
+    """The record of a whole trial."""
+    ((record,), _) = run(bench, point, label, server=server)
+    return record
 
 
 def counts(record: TrialRecord) -> TrialRecord:
@@ -84,8 +115,8 @@ def counts(record: TrialRecord) -> TrialRecord:
 
 
 @pytest.mark.parametrize("label", some((*MODELS, "callbacks#2"), "threads", "callbacks#2"))
-def test_a_crawl_is_measured_and_verified(shared: Bench, label: str) -> None:
-    record = counts(small.trial(shared, small.point(), label))
+def test_a_crawl_is_measured_and_verified(bench: Bench, label: str) -> None:
+    record = counts(one(bench, small.point(), label))
     assert record.pages == 60
     assert record.digest == record.digest_expected
     assert (record.label, record.backend) == (label, label.removesuffix("#2"))
@@ -100,8 +131,8 @@ def test_a_crawl_is_measured_and_verified(shared: Bench, label: str) -> None:
 
 
 @pytest.mark.parametrize("label", some(MODELS, "threads", "callbacks"))
-def test_memory_is_read_while_every_connection_is_held(shared: Bench, label: str) -> None:
-    record = counts(small.trial(shared, HOLDING, label))
+def test_memory_is_read_while_every_connection_is_held(bench: Bench, label: str) -> None:
+    record = counts(one(bench, HOLDING, label))
     memory = sure(record.memory)
     assert memory.connections == sure(record.ledger).peak_in_flight == 40
     assert memory.held.threads >= (40 if label == "threads" else 1)
@@ -109,30 +140,30 @@ def test_memory_is_read_while_every_connection_is_held(shared: Bench, label: str
 
 
 @pytest.mark.parametrize("label", some(MODELS, "threads", "callbacks"))
-def test_an_open_loop_keeps_its_schedule(shared: Bench, label: str) -> None:
+def test_an_open_loop_keeps_its_schedule(bench: Bench, label: str) -> None:
     where = small.point("list:50:512", 8, conditions=(Scheduled(per_s=500),))
-    record = counts(small.trial(shared, where, label))
+    record = counts(one(bench, where, label))
     assert sure(record.achieved_per_s) < 1.1 * sure(record.offered_per_s)
     assert sure(record.response_time).count == 50
     assert record.late_starts is not None
 
 
-def test_a_paced_start_counts_from_when_all_slots_are_at_work(shared: Bench) -> None:
+def test_a_paced_start_counts_from_when_all_slots_are_at_work(bench: Bench) -> None:
     opening = Opening(slots=20, delay_s=0.01)
     where = small.point("list:400:512", 20, delay="fixed:10", conditions=(opening,))
-    record = counts(small.trial(shared, where, "callbacks"))
+    record = counts(one(bench, where, "callbacks"))
     assert record.pages == 400
     assert 0 < sure(record.pages_per_s) < 1.2 * 20 / 0.01  # one page a slot in each delay
     assert record.params["ramp_per_s"] == 20 / 0.01
     assert sure(record.service_time).count <= 400
 
 
-def test_a_directory_of_html_is_crawled_and_verified(shared: Bench, tmp_path: Path) -> None:
+def test_a_directory_of_html_is_crawled_and_verified(bench: Bench, tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "index.html").write_text('<a href="sub/">in</a> <a href="gone.html">404</a>')
     (tmp_path / "sub" / "index.html").write_text('<a href="../index.html#top">out</a>')
     where = small.point(f"dir:{tmp_path}", 2, workload="real", site_name="dir:here")
-    record = counts(small.trial(shared, where, "callbacks"))
+    record = counts(one(bench, where, "callbacks"))
     assert record.statuses == {"200": 3, "404": 1}
     assert record.params["site"] == "dir:here"
     assert str(tmp_path) not in record.model_dump_json()
@@ -143,10 +174,10 @@ CLOSES = (*CITED, "bare_close")
 
 
 @pytest.mark.parametrize("label", some(CLOSES, "threads", "async_await", "bare_close"))
-def test_an_interrupted_crawl_is_timed_and_leaves_nothing(shared: Bench, label: str) -> None:
-    if missing := shared.backends[label].missing:
+def test_an_interrupted_crawl_is_timed_and_leaves_nothing(bench: Bench, label: str) -> None:
+    if missing := bench.backends[label].missing:
         pytest.skip(missing)
-    record = counts(small.trial(shared, cancel(EXCHANGES, ONE), label))
+    record = counts(one(bench, cancel(EXCHANGES, ONE), label))
     assert record.kind == ("control" if label == "bare_close" else "trial")
     assert record.errors == {"cancelled": EXCHANGES}
     assert (record.pages, record.pages_per_s, record.limiter) == (0, None, None)
@@ -161,11 +192,11 @@ def test_an_interrupted_crawl_is_timed_and_leaves_nothing(shared: Bench, label: 
     assert record.params["switch_interval_s"] == 10.0
 
 
-def test_a_harness_in_the_background_interrupts_as_well(shared: Bench) -> None:
+def test_a_harness_in_the_background_interrupts_as_well(bench: Bench) -> None:
     """A shell starts it with SIGINT ignored; its workers did so too, and each trial took 180 s."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        counts(small.trial(shared, cancel(EXCHANGES, ONE), "callbacks"))
+        counts(one(bench, cancel(EXCHANGES, ONE), "callbacks"))
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -185,8 +216,8 @@ def rounds(monkeypatch: pytest.MonkeyPatch) -> None:
         *("callbacks", "threads", "async_await_to_thread"),
     ),
 )
-def test_work_is_done_and_its_pages_are_kept_apart(shared: Bench, label: str) -> None:
-    record = counts(small.trial(shared, WORKING, label))
+def test_work_is_done_and_its_pages_are_kept_apart(bench: Bench, label: str) -> None:
+    record = counts(one(bench, WORKING, label))
     done = sure(record.work)
     assert (done.work_ms, done.round_us, done.round_after_us, done.rounds) == (1, 50.0, 75.0, 20)
     assert done.pages == done.expected == 60 // WORK_EVERY
@@ -203,20 +234,20 @@ def test_work_is_done_and_its_pages_are_kept_apart(shared: Bench, label: str) ->
 
 
 def test_a_round_is_measured_before_and_after_each_trial(
-    shared: Bench, rounds: None, request: pytest.FixtureRequest
+    bench: Bench, rounds: None, request: pytest.FixtureRequest
 ) -> None:
     """Measured once in a campaign, "10 ms" took 15.3 to 16.9 where the machine got slower."""
     with Server(WORKING.site, seed=SITE_SEED, cores=[]) as server:
-        both = [small.trial(shared, WORKING, "callbacks", server) for _ in range(2)]
+        both = [one(bench, WORKING, "callbacks", server) for _ in range(2)]
         request.getfixturevalue("monkeypatch").undo()
         (body,) = server.get(["/p/0"])
-        assert working.measure(body, shared.pinning.client) > 0
+        assert working.measure(body, bench.pinning.client) > 0
     assert [sure(record.work).rounds for record in both] == [20, 13]
 
 
 @pytest.mark.parametrize("name", some((*MODELS, "bare_tls"), "async_await", "bare_tls"))
 def test_connections_are_held_over_tls(bench: Bench, name: str) -> None:
-    record = counts(run(bench, c10k(30, ONE, tls=True), name)[0][0])
+    record = counts(one(bench, c10k(30, ONE, tls=True), name))
     assert record.params["tls"] == "TLS 1.3, ecdsa, tickets"
     ledger, memory = sure(record.ledger), sure(record.memory)
     assert sure(ledger.handshakes).full == ledger.peak_in_flight == 30
@@ -397,7 +428,7 @@ def test_each_request_has_a_connection_of_its_own(bench: Bench) -> None:
 
 @pytest.mark.parametrize(("tls", "name"), [(False, "async_await"), (True, "threads")])
 def test_a_server_holds_connections(bench: Bench, tls: bool, name: str) -> None:
-    record = counts(run(bench, hold(30, ONE, tls=tls), name)[0][0])
+    record = counts(one(bench, hold(30, ONE, tls=tls), name))
     memory = sure(record.memory)
     assert memory.connections == 30
     # Every page once, one more for each connection, and another when they have been held.
@@ -409,7 +440,7 @@ def test_a_server_holds_connections(bench: Bench, tls: bool, name: str) -> None:
 @pytest.mark.parametrize("name", ["async_await", "async_await_pool"])
 def test_a_server_keeps_a_schedule_beside_work(bench: Bench, name: str) -> None:
     point = workloads.mixed_server(5, 200, 0.5, ONE)
-    record = counts(run(bench, point, name)[0][0])
+    record = counts(one(bench, point, name))
     # Every page of the site once, and then what the schedule asks for.
     assert record.pages == (point.urls or 0) + 100
     assert sure(record.response_time).count == 90
@@ -420,7 +451,7 @@ def test_slow_readers_get_what_they_read(bench: Bench) -> None:
     point = workloads.slow_readers(20, 20, ONE)
     _, *held = point.conditions
     point = replace(point, conditions=(replace(sure(point.load), seconds=0.5), *held))
-    record = counts(run(bench, point, "async_await")[0][0])
+    record = counts(one(bench, point, "async_await"))
     assert record.pages == (point.urls or 0) + 20 + 2 * 10
     assert sure(record.memory).connections == 20
     assert sure(record.response_time).count == 10
@@ -438,15 +469,15 @@ def test_slow_readers_get_what_they_read(bench: Bench) -> None:
         ("greedy", "8 connections opened for 4 slots"),
     ],
 )
-def test_what_is_not_correct_is_void(shared: Bench, label: str, reason: str) -> None:
+def test_what_is_not_correct_is_void(bench: Bench, label: str, reason: str) -> None:
     where = small.point("tree:200:10:2048", delay="fixed:5")
-    record = small.trial(shared, where, label)
+    record = one(bench, where, label)
     assert record.status == "void"
     assert reason in (record.reason or "")
 
 
-def test_what_a_backend_prints_does_not_forge_a_result(shared: Bench) -> None:
-    assert counts(small.trial(shared, small.point(), "talking")).digest != "forged"
+def test_what_a_backend_prints_does_not_forge_a_result(bench: Bench) -> None:
+    assert counts(one(bench, small.point(), "talking")).digest != "forged"
 
 
 @pytest.mark.parametrize(
@@ -460,7 +491,7 @@ def test_what_a_backend_prints_does_not_forge_a_result(shared: Bench) -> None:
     ],
 )
 def test_a_worker_that_fails_is_recorded_with_its_last_words(
-    shared: Bench,
+    bench: Bench,
     monkeypatch: pytest.MonkeyPatch,
     label: str,
     point: Point,
@@ -468,8 +499,8 @@ def test_a_worker_that_fails_is_recorded_with_its_last_words(
     stderr: str,
 ) -> None:
     if label == "hang":
-        monkeypatch.setattr(shared, "deadline_s", 0.5)
-    record = small.trial(shared, point, label)
+        monkeypatch.setattr(bench, "deadline_s", 0.5)
+    record = one(bench, point, label)
     assert (record.status, record.elapsed_s, record.cancelled) == ("failed", None, None)
     assert reason in (record.reason or "")
     assert stderr in (record.stderr or "")
@@ -522,7 +553,7 @@ def test_a_death_fails_its_own_trial_alone(
 def test_a_server_that_cannot_start_says_why(bench: Bench) -> None:
     with pytest.raises(ServerError, match="exit code"):
         Server("dir:/nowhere/at/all", seed=1, cores=[])
-    record = run(bench, replace(hold(5, ONE), site="nonsense"), "callbacks")[0][0]
+    record = one(bench, replace(hold(5, ONE), site="nonsense"), "callbacks")
     assert record.status == "failed"  # it is what is under test
     assert "not a site" in (record.stderr or "") + (record.reason or "")
 
@@ -556,27 +587,27 @@ SPREAD = small.point(conditions=(Spreading(how="shared", who=ABLE),))
 NARROW = small.point(varied=(replace(ALL, sleeps=False),))
 
 
-def planned(shared: Bench, where: Point, label: str) -> Trial:
+def planned(bench: Bench, where: Point, label: str) -> Trial:
     turn = Turn(0, where.id, 0, Label.parse(label))
     backend = replace(OURS[turn.label.name], name=turn.label.backend)
-    bench = replace(shared, backends={turn.label.backend: backend}, free_threaded=["3.14.0t"])
+    bench = replace(bench, backends={turn.label.backend: backend}, free_threaded=["3.14.0t"])
     return Crawling(bench, where, turn, 0)
 
 
 @TWO
 def test_a_backend_that_can_use_every_processor_gets_them_where_a_point_spreads(
-    shared: Bench,
+    bench: Bench,
 ) -> None:
-    with Server(SPREAD.site, seed=SITE_SEED, cores=shared.pinning.server) as server:
+    with Server(SPREAD.site, seed=SITE_SEED, cores=bench.pinning.server) as server:
         wide, narrow = (
-            counts(small.trial(shared, SPREAD, name, server)) for name in ("processes", "callbacks")
+            counts(one(bench, SPREAD, name, server)) for name in ("processes", "callbacks")
         )
-    everything = shared.pinning.usable
+    everything = bench.pinning.usable
     assert wide.pinning == {"client": everything, "server": everything, "reason": None}
     assert wide.mechanism["processes"] == min(SPREAD.slots, len(everything))
     # The next trial of the block has the server for itself again.
-    assert narrow.pinning["client"] == shared.pinning.client
-    assert narrow.pinning["server"] == shared.pinning.server
+    assert narrow.pinning["client"] == bench.pinning.client
+    assert narrow.pinning["server"] == bench.pinning.server
     assert wide.params["processors"] == narrow.params["processors"] == "shared"
     assert not wide.server_polls
     assert not narrow.server_polls
@@ -605,10 +636,10 @@ def test_a_backend_that_can_use_every_processor_gets_them_where_a_point_spreads(
     ],
 )
 def test_several_threads_are_given_every_processor(
-    shared: Bench, label: str, where: Point, wide: bool, busy: bool
+    bench: Bench, label: str, where: Point, wide: bool, busy: bool
 ) -> None:
     """And whether they can keep all of them busy."""
-    trial, pinning = planned(shared, where, label), shared.pinning
+    trial, pinning = planned(bench, where, label), bench.pinning
     unpinned = pinning.usable if where is SPREAD else pinning.unpinned().client
     assert trial.pinning.client == (unpinned if wide else pinning.client)
     assert trial.pinning.server == (unpinned if wide and where is SPREAD else pinning.server)
@@ -617,13 +648,13 @@ def test_several_threads_are_given_every_processor(
 
 
 @TWO
-def test_few_connections_are_placed_alike(shared: Bench) -> None:
+def test_few_connections_are_placed_alike(bench: Bench) -> None:
     """Loops were kept away from a server that slept, and threads had its processor as well."""
     where = few(1, ONE)
     assert where.conditions == (EVERYWHERE,)
-    placed = {name: planned(shared, where, name) for name in MODELS}
+    placed = {name: planned(bench, where, name) for name in MODELS}
     assert {tuple(found.pinning.client) for found in placed.values()} == {
-        tuple(shared.pinning.unpinned().client)
+        tuple(bench.pinning.unpinned().client)
     }
     assert len({found.server_polls for found in placed.values()}) == 1
     labels = labels_of(where, MODELS, sharing=["threads"])
@@ -640,10 +671,10 @@ def test_few_connections_are_placed_alike(shared: Bench) -> None:
     ],
 )
 def test_a_further_label_of_a_backend_is_told_apart(
-    shared: Bench, label: str, kind: str, changed: dict[str, str], polls: bool
+    bench: Bench, label: str, kind: str, changed: dict[str, str], polls: bool
 ) -> None:
     own = {"all": ALL, "asleep": ASLEEP, "null": NULL}[label.partition("/")[2]]
-    record = counts(small.trial(shared, small.point(varied=(own,)), label))
+    record = counts(one(bench, small.point(varied=(own,)), label))
     assert (record.kind, record.label) == (kind, "callbacks")
     assert changed.items() <= record.params.items()
     assert Label.of(record) == Label.parse(label)

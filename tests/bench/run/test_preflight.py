@@ -1,4 +1,4 @@
-"""Before a campaign: how long it will take, what is refused, and who else measures."""
+"""Before a campaign: what is refused, and who else measures."""
 
 from __future__ import annotations
 
@@ -10,36 +10,18 @@ import pytest
 from rich.console import Console
 
 from bench.plan import plan, workloads
-from bench.plan.durations import plan_s
 from bench.plan.participants import Label, usually
 from bench.plan.plan import PlannedPoint
-from bench.plan.profiles import profile
-from bench.run import preflight, runner
-from bench.run.campaign import Campaign
-from bench.schema import EndRecord
+from bench.run import preflight
 from bench.terminal import Terminal
-from bench.text import minutes
 from crawlers.backend import Backend
 from crawlers.registry import MODELS
 
 KNOWN = [Backend(name, "", "") for name in (*MODELS, "uvloop", "trio", "aiohttp")]
-END = EndRecord(ended="x", complete=True, reason=None, wall_s=1, trial_wall_s=1)
 
 
 def console() -> Console:
     return Console(file=io.StringIO(), width=10_000)
-
-
-def test_a_slow_machine_is_told_how_long_it_takes_here(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("bench.plan.backends.look_up", lambda *_: KNOWN)
-    monkeypatch.setattr(preflight, "slowness", lambda: 1.5)
-    monkeypatch.setattr(Campaign, "run", lambda campaign: END)
-    output = io.StringIO()
-    runner.run(runner.Options(seed=1, results=tmp_path), Terminal(output))
-    entries = plan.select(profile("quick"), [backend.name for backend in KNOWN])
-    assert f"; about {minutes(plan_s(entries, 1.5))} min" in output.getvalue()
 
 
 def test_connections_over_tls_are_refused_beforehand_with_both_numbers(

@@ -129,7 +129,7 @@ def test_without_anything_that_can_run_nothing_is_written(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("[]", r"things\.jsonl:2: not a record"),
+        ("[]", r"things\.jsonl:2: not a valid record: Input should be"),
         ("no JSON", r"things\.jsonl:2: not JSON"),
         ('{"kind": "sample", "run": "x"}', r"things\.jsonl:2: not a valid record"),
         ('{"kind": "sample", "run": "x", "program": "a", "repeat": 0}', "a sample of no run"),

@@ -76,7 +76,7 @@ def test_the_slope_leaves_out_what_a_process_takes_once() -> None:
 
 def test_the_tables_have_parts_times_and_what_is_missing() -> None:
     memory, times = tasks.tables(made())
-    rows = {row[0]: [cell.partition(" ")[0] for cell in row[1:]] for row in memory.texts}
+    rows = {row[0]: [cell.partition(" ")[0] for cell in row[1:]] for row in memory.rows}
     assert rows["coroutine"] == ["400", "400", "0", "0", "–"]
     assert rows["thread"] == ["44,480", "18,000", "4,096", "16,384", "6,000"]
     for table in (memory, times):
@@ -84,7 +84,7 @@ def test_the_tables_have_parts_times_and_what_is_missing() -> None:
             "asyncio_eager: eager tasks need Python 3.12; this is 3.11",
             "thread 99999: no room",
         ]
-    rows = {row[0]: row[1:] for row in times.texts}
+    rows = {row[0]: list(row[1:]) for row in times.rows}
     assert rows["asyncio.Task"] == ["2 [2–2]", "1.5 [1–2]", "1 [1–1]"]
 
 
