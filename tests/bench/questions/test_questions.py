@@ -35,9 +35,10 @@ from bench.report.charts import story
 from bench.report.tables import section
 from bench.show.figures import Bars, Figure
 from bench.show.measured import US, Measure, Measured
-from bench.show.pictures import alt, contradiction
+from bench.show.pictures import alt
 from tests.bench import synthetic
 from tests.bench.questions.campaigns import BACKENDS, CASES, MEASURED, kept
+from tests.bench.report.charts.contradictions import contradiction
 from tests.bench.report.looks import draw_in_every_look
 from tests.bench.sure import sure
 from tests.bench.synthetic import MODELS, analysed, gathered
@@ -122,7 +123,7 @@ REWRITE=1 writes it: read the difference."""
 
 
 def marks(figure: Figure) -> Iterator[str]:
-    """What a picture in words leaves out: hollow bars, what is shaded or empty, a dropped title."""
+    """What a picture in words leaves out: hollow bars, and what is shaded."""
     if isinstance(figure.data, Bars):
         hollow = {panel.axis: [*panel.hollow] for panel in figure.data.panels if panel.hollow}
         yield from (f"Hollow: {axis}: {', '.join(labels)}" for axis, labels in hollow.items())
@@ -133,8 +134,7 @@ def marks(figure: Figure) -> Iterator[str]:
         yield from (f"Shaded: {title}: {shade}" for title, shade in shaded.items())
         beyond = {plot.title: plot.beyond for plot in figure.data.plots if plot.beyond}
         yield from (f"From {x:g} on: {title}: {why}" for title, (x, why) in beyond.items())
-    if why := contradiction(figure.headline or "", figure.data, figure.title):
-        yield f"Drawn without its title: {why}"
+    assert contradiction(figure.headline or "", figure.data, figure.title) is None
 
 
 def told(question: Question, answer: Answer) -> str:
