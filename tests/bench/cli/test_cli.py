@@ -333,7 +333,7 @@ def test_a_campaign_without_a_commit_is_not_published(
     main(["report", "--check", str(folder)])
     assert "a: note: measured with uncommitted changes" in capsys.readouterr().out
     with pytest.raises(store.StoreError, match=r"\+dirty"):
-        rebuild.published(folder)
+        rebuild.analysed(str(folder))
 
 
 def test_the_reference_campaign_passes_its_check(capsys: pytest.CaptureFixture[str]) -> None:
