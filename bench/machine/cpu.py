@@ -36,10 +36,6 @@ class Pinning:
     def shared(self) -> bool:
         return bool(set(self.client) & set(self.server))
 
-    def keep(self, pid: int, cores: list[int]) -> str | None:
-        """Keep a process on some of these; returns None, or why it is not kept there."""
-        return pin(pid, cores) if cores else self.reason
-
     def unpinned(self) -> Pinning:
         """The same for a client with several threads: all processors but the server's.
 

@@ -29,7 +29,7 @@ from rich.text import Text
 from bench import BenchError
 from bench.machine import build, cpu, environment, host, procfs
 from bench.terminal import Terminal
-from bench.text import KIB
+from bench.text import KIB, size_words
 
 Level = Literal["ok", "note", "warning", "refusal"]
 COLOURS: dict[Level, str] = {"ok": "green", "note": "cyan", "warning": "yellow", "refusal": "red"}
@@ -241,10 +241,6 @@ def check_threads(needs: Needs) -> Iterator[CheckResult]:
 BYTES_PER_THREAD = 96 * KIB  # stacks, page tables, task, send buffer, heap: see docs/method.md
 
 
-def mib(size: float) -> str:
-    return f"{size / (1 << 30):.1f} GiB" if size >= 1 << 30 else f"{size / (1 << 20):.0f} MiB"
-
-
 def available_bytes() -> int:
     """Memory that this process may still take: the machine's, or its control group's."""
     available = int(psutil.virtual_memory().available)
@@ -256,12 +252,15 @@ def check_memory(needs: Needs) -> Iterator[CheckResult]:
     client, server = (needs.connections * size for size in (needs.tls_client, needs.tls_server))
     need = needs.connections * needs.connection_bytes + needs.threads * BYTES_PER_THREAD
     need += client + server + needs.process_bytes
-    left = available_bytes()
-    of_tls = f" ({mib(client)} of the client and {mib(server)} of the server for TLS)"
-    numbers = {"left": mib(left), "needed": mib(need) + (of_tls if client + server else "")}
-    yield from judged("memory" if need > left else "memory-low", need > left / 2, **numbers)
+    left, needed = available_bytes(), size_words(need)
+    if client + server:
+        needed += f" ({size_words(client)} of the client and "
+        needed += f"{size_words(server)} of the server for TLS)"
+    case = "memory" if need > left else "memory-low"
+    yield from judged(case, need > left / 2, left=size_words(left), needed=needed)
     swap = psutil.swap_memory()
-    yield from judged("swap", swap.used > 0, used=mib(swap.used), total=mib(swap.total))
+    used, total = size_words(swap.used), size_words(swap.total)
+    yield from judged("swap", swap.used > 0, used=used, total=total)
     if pages := procfs.read("sys/kernel/mm/transparent_hugepage/enabled"):
         chosen = pages.partition("[")[2].partition("]")[0]
         yield from judged("huge pages", chosen == "always", chosen=chosen)
@@ -349,7 +348,7 @@ def check_disk(needs: Needs) -> Iterator[CheckResult]:
     folders = (needs.folder, *needs.folder.absolute().parents)
     free = shutil.disk_usage(next(path for path in folders if path.exists())).free
     case = "disk" if free < DISK_REFUSAL else "disk-low"
-    yield from judged(case, free < DISK_WARNING, free=mib(free))
+    yield from judged(case, free < DISK_WARNING, free=size_words(free))
 
 
 def check_tools(needs: Needs) -> Iterator[CheckResult]:

@@ -115,7 +115,7 @@ class Trial(Sides, ABC):
         return next(filter(None, placed), pinning.unpinned())
 
     def pin(self, pid: int, cores: list[int]) -> None:
-        self.unpinned = self.unpinned or self.pinning.keep(pid, cores)
+        self.unpinned = self.unpinned or (cpu.pin(pid, cores) if cores else self.pinning.reason)
 
     @property
     def most_busy(self) -> int:

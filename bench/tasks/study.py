@@ -14,7 +14,7 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.machine import cpu, doctor, memory
-from bench.machine.doctor import Needs, available_bytes, mib
+from bench.machine.doctor import Needs, available_bytes
 from bench.machine.memory import Reader, Snapshot
 from bench.plan.participants import MAIN_VARIANTS
 from bench.schema import Record
@@ -24,7 +24,7 @@ from bench.show.table import Table, name
 from bench.study.record import Run, Study
 from bench.study.report import Report, drawn
 from bench.study.runner import Process, Program
-from bench.text import KIB, count, number, significant
+from bench.text import KIB, count, number, significant, size_words
 from crawlers.registry import MODELS
 
 COUNTS: Final = (1_000, 10_000, 30_000, 100_000)
@@ -306,7 +306,7 @@ def refused(kind: TaskKind, count: int) -> str | None:
     needed, left = count * MOST_BYTES, available_bytes()
     if needed <= left:
         return None
-    return f"{mib(needed)} of memory may be needed, {mib(left)} are available"
+    return f"{size_words(needed)} of memory may be needed, {size_words(left)} are available"
 
 
 def started(kind: TaskKind, *words: object) -> Process:

@@ -143,7 +143,7 @@ CASES = (
         "32 KB for results",
         (*MOUNTS, "mount -t tmpfs -o size=32k none {folder}" + GO, "sh"),
         None,
-        Expected(1, "disk: 0 MiB free"),
+        Expected(1, " KiB free"),
     ),
     Case(
         "disk in the middle",

@@ -36,10 +36,9 @@ from bench.report.charts import story
 from bench.report.tables import section
 from bench.show.figures import Bars, Figure
 from bench.show.measured import US, Measure, Measured
-from bench.show.pictures import alt
+from bench.show.pictures import alt, contradiction
 from tests.bench import synthetic
 from tests.bench.questions.campaigns import BACKENDS, CASES, MEASURED, kept
-from tests.bench.report.charts.contradictions import contradiction
 from tests.bench.report.looks import draw_in_every_look
 from tests.bench.sure import sure
 from tests.bench.synthetic import MODELS, analysed, gathered

@@ -507,25 +507,15 @@ def test_a_worker_that_fails_is_recorded_with_its_last_words(
 
 
 WHOLE = small.point("tree:9000:5:1024")
-TESTED, OTHER = ("tested",), ("other",)
-TWO_OF_THREE = ("tested", "", "other")
+ALONE = (WHOLE, HOLDING, cancel(EXCHANGES, ONE), hold(30, ONE))
+DEATHS = [
+    *((point, LABELS[:1], (who,)) for point in ALONE for who in ("tested", "other")),
+    (SHORTER, LABELS, ("tested", "", "other")),
+    (SERVING, SERVERS, ("tested", "", "other")),
+]
 
 
-@pytest.mark.parametrize(
-    ("point", "labels", "dying"),
-    [
-        pytest.param(WHOLE, LABELS[:1], TESTED, id="whole-tested"),
-        pytest.param(WHOLE, LABELS[:1], OTHER, id="whole-other"),
-        pytest.param(HOLDING, LABELS[:1], TESTED, id="held-tested"),
-        pytest.param(HOLDING, LABELS[:1], OTHER, id="held-other"),
-        pytest.param(cancel(EXCHANGES, ONE), LABELS[:1], TESTED, id="cancel-tested"),
-        pytest.param(cancel(EXCHANGES, ONE), LABELS[:1], OTHER, id="cancel-other"),
-        pytest.param(hold(30, ONE), LABELS[:1], TESTED, id="hold-tested"),
-        pytest.param(hold(30, ONE), LABELS[:1], OTHER, id="hold-other"),
-        pytest.param(SHORTER, LABELS, TWO_OF_THREE, id="turns"),
-        pytest.param(SERVING, SERVERS, TWO_OF_THREE, id="serve"),
-    ],
-)
+@pytest.mark.parametrize(("point", "labels", "dying"), DEATHS)
 def test_a_death_fails_its_own_trial_alone(
     bench: Bench,
     monkeypatch: pytest.MonkeyPatch,

@@ -35,7 +35,7 @@ def test_connections_over_tls_are_refused_beforehand_with_both_numbers(
     refused = preflight.refusals(todo, known, Path(), console())
     assert list(refused) == [(point.id, Label("async_await"))]
     reason = refused[point.id, Label("async_await")]
-    assert "3.1 GiB of the client and 625 MiB of the server for TLS" in reason
+    assert "3.05 GiB of the client and 625 MiB of the server for TLS" in reason
 
 
 def test_a_backend_without_https_is_refused_in_every_mode_with_its_reason() -> None:
