@@ -25,7 +25,7 @@ from bench.show.words import BY_SERVER, footer
 ALONE: Final = "Pale, or hollow with a thin edge: a single trial."
 TICKED: Final = "Thin ticks: what each {} found."
 WITHOUT_TIMES: Final = frozenset(
-    {"memory", "c10k", "tls-memory", "hold", "both-ends", "slow_readers", "processors", "mixed"}
+    {"memory", "c10k", "tls-memory", "hold", "both-ends", "slow_readers", "mixed"}
 ) | {"accept", "serve", "mixed_server"}
 """Charts that need no word about a crawler's processors: their quantity, words of their own, or
 they are of servers."""
