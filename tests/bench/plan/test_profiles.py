@@ -96,6 +96,7 @@ LONG_SWITCH = ("threads", "threads_long_switch")
         ("full", "fetch-100", ("threads",), ("threads", "threads#2")),
         ("full", "cost-100", MODELS, ("callbacks", "callbacks/null")),
         ("full", "churn-100", ("trio",), ("trio/plain", "trio/churn")),
+        ("full", "headers-100", MODELS[:1], [f"{MODELS[0]}/headers={n}" for n in (5, 20, 80)]),
         ("full", "tls-fetch-10", ("trio",), ("trio/plain", "trio/tls")),
         ("full", "tls-handshake-10", ("trio",), ("trio/churn", "trio/handshake", "trio/tickets")),
         ("full", "ladder-100", EVERYONE, (*EVERYONE, *TWINS)),
