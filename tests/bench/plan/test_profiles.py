@@ -9,11 +9,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from bench import BenchError
 from bench.analysis.stats import LEVEL, MIN_BLOCKS
 from bench.analysis.stats.memory import MIN_CONNECTION_COUNTS, theil_sen
 from bench.plan import plan, profiles
 from bench.plan.participants import BASE, CITED, PINNED, TWIN
-from bench.plan.profiles import ProfileError
 from bench.plan.workloads import Point
 from crawlers.registry import MODELS
 
@@ -25,7 +25,7 @@ def points(profile: str) -> dict[str, Point]:
 
 
 def test_an_unknown_profile_names_those_there_are() -> None:
-    with pytest.raises(ProfileError, match=r"unknown profile 'huge'.*smoke, quick, headlines"):
+    with pytest.raises(BenchError, match=r"unknown profile 'huge'.*smoke, quick, headlines"):
         profiles.profile("huge")
 
 
