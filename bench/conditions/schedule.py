@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bench.conditions.condition import Condition, Fields, Params
 from bench.schema import Ledger
 from bench.sides.protocol import Command, Result, Schedule
-from bench.sides.sides import Sides, encoded
+from bench.sides.sides import Sides
 
 if TYPE_CHECKING:  # a list of what to measure needs no numpy
     from bench.histograms import FloatArray as Floats
@@ -108,6 +108,8 @@ class Opening(Condition):
         return replace(command, schedule=schedule, recorder="slots")
 
     def seen(self, sides: Sides) -> Fields:
+        from bench.histograms import encode_latency
+
         result, part = sides.result, steady(self, sides.seconds("ended"), sides.seconds("service"))
         if result is None or part is None:
             return {"elapsed_s": None, "pages_per_s": None}
@@ -116,7 +118,7 @@ class Opening(Condition):
         return {
             "elapsed_s": elapsed_s,
             "pages_per_s": result.pages / elapsed_s,
-            "service_time": encoded(service),
+            "service_time": encode_latency(service),
         }
 
     def void(self, result: Result, ledger: Ledger, slots: int, parts: Fields) -> str | None:
