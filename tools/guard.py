@@ -13,8 +13,9 @@ from __future__ import annotations
 import argparse
 import json
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
+from math import inf
 from pathlib import Path
 from subprocess import SubprocessError
 from typing import Final
@@ -40,8 +41,7 @@ TRIES: Final = 3
 """What exceeds the baseline is counted so often, and the least counts.
 
 Beside other programs the server answers later. Then a loop finds fewer answers each time that it
-waits, and waits more often: ``callbacks`` took 76,845 instructions a page beside a run of the
-tests, and 75,697 alone.
+waits: ``callbacks`` took 76,845 instructions a page beside a run of the tests, and 75,697 alone.
 """
 CROWD: Final[Mapping[str, tuple[str, ...]]] = {"fetch": MODELS, "crawl": ("callbacks",)}
 """Who is counted where: on crawl only the shared parts are new."""
@@ -76,30 +76,24 @@ def count() -> dict[str, float]:
 
 def exceeded(counted: Mapping[str, float], before: Mapping[str, float]) -> list[str]:
     """Whose count is above the baseline by more than the margin."""
-    return [
-        name
-        for name, value in counted.items()
-        if name in before and value > before[name] * (1 + MARGINS.get(name.split()[1], MARGIN))
-    ]
+    margins = {name: MARGINS.get(name.split()[1], MARGIN) for name in counted}
+    return [n for n, value in counted.items() if value > before.get(n, inf) * (1 + margins[n])]
 
 
-def lines(counted: Mapping[str, float], before: Mapping[str, float]) -> Iterator[str]:
-    for name, value in counted.items():
-        line = f"{name}: {value:,.0f} instructions a page"
-        if name in before:
-            line += f", {value / before[name] - 1:+.1%} of the baseline's {before[name]:,.0f}"
-        yield line
-    for name in before:
-        if name not in counted:
-            yield f"{name}: not counted"
+def show(counted: Mapping[str, float], before: Mapping[str, float]) -> None:
+    for name in dict.fromkeys((*counted, *before)):
+        value, base = counted.get(name), before.get(name)
+        words = "not counted" if value is None else f"{value:,.0f} instructions a page"
+        if value and base:
+            words += f", {value / base - 1:+.1%} of the baseline's {base:,.0f}"
+        print(f"{name}: {words}")
 
 
 def check(file: Path = FILE) -> int:
     """Count, compare and print; returns the exit code."""
-    entries = json.loads(file.read_text(encoding="utf-8"))
     try:
         key, counted = interpreter(), count()
-        before = entries.get(key, {})
+        before = json.loads(file.read_text(encoding="utf-8")).get(key, {})
         for _ in range(1, TRIES):
             if exceeded(counted, before):
                 again = count().items()
@@ -108,11 +102,10 @@ def check(file: Path = FILE) -> int:
         # A machine on which nothing can be counted says nothing about the code.
         print(f"instructions are not checked: {error}")
         return 0
-    print(*lines(counted, before), sep="\n")
+    show(counted, before)
     if not before:
         print(f"no baseline for this interpreter ({key}). To add one: {UPDATE}")
-    names = exceeded(counted, before)
-    if names:
+    if names := exceeded(counted, before):
         print(
             f"a page takes more instructions than the baseline allows: {', '.join(names)}. If that "
             f"is on purpose, renew the baseline and say why in the commit: {UPDATE}"
@@ -131,22 +124,17 @@ def update(file: Path = FILE) -> int:
         raise StudyError(f"not counted, so the baseline stays as it is: {', '.join(lost)}")
     entries = json.loads(file.read_text(encoding="utf-8"))
     before = entries.pop(key, {})
-    print(*lines(counted, before), f"written: {file.name}, for {key}", sep="\n")
+    show(counted, before)
     if entries and exceeded(counted, before):
         print(f"{len(entries)} entries of other interpreters are gone: they were of other code")
         entries = {}
-    filesystem.write_text(
-        file, json.dumps(dict(sorted({**entries, key: counted}.items())), indent=1) + "\n"
-    )
+    entries = dict(sorted({**entries, key: counted}.items()))
+    filesystem.write_text(file, json.dumps(entries, indent=1) + "\n")
     return 0
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m tools.guard",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = argparse.ArgumentParser(prog="python -m tools.guard", description=__doc__)
     parser.add_argument("--update", action="store_true", help="renew the baseline")
     try:
         return update() if parser.parse_args().update else check()

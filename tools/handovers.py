@@ -24,7 +24,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from itertools import islice
+from contextlib import ExitStack
+from itertools import islice, product
 from statistics import median
 from typing import Final
 
@@ -68,7 +69,7 @@ def taking(pages: list[int], lock: threading.Lock) -> Iterator[int]:
         yield number
 
 
-def client(way: str, port: int, pages: int) -> None:
+def client(port: int, pages: int, way: str) -> None:
     """Fetch all pages, and print what that took."""
     shared, lock = list(range(pages)), threading.Lock()
     threads = []
@@ -100,30 +101,26 @@ def client(way: str, port: int, pages: int) -> None:
 
 def main() -> int:
     """Print a line for each way and place."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tools.handovers",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = argparse.ArgumentParser(prog="python -m tools.handovers", description=__doc__)
     parser.add_argument("pages", type=int, nargs="?", default=20_000, help="default: 20000")
     pages: int = parser.parse_args().pages
     usable = sorted(os.sched_getaffinity(0))
     site = ("server", "--listen", "127.0.0.1:0", "--site", f"list:{pages}:2048", "--json")
-    with started(usable[:1], *site) as server:
+    with started(usable[:1], *site) as server, ExitStack() as ends:
+        ends.callback(server.terminate)
         assert server.stdout is not None
         port = json.loads(server.stdout.readline())["listening"].rpartition(":")[2]
-        for way in WAYS:
-            for name, processors in (("all", usable), ("one", usable[-1:])):
-                rows = []
-                for _ in range(RUNS):
-                    with started(processors, "tools.handovers", way, port, str(pages)) as process:
-                        rows.append(json.loads(process.communicate(timeout=TIMEOUT_S)[0]))
-                us, voluntary, involuntary = map(median, zip(*rows, strict=True))
-                print(
-                    f"{way:12} on {name} {us:6.1f} µs a page, switches {voluntary:5.2f} "
-                    f"voluntary {involuntary:5.2f} involuntary"
-                )
-        server.terminate()
+        words = "tools.handovers", port, str(pages)
+        for way, where in product(WAYS, ("all", "one")):
+            rows = []
+            for _ in range(RUNS):
+                with started(usable if where == "all" else usable[-1:], *words, way) as process:
+                    rows.append(json.loads(process.communicate(timeout=TIMEOUT_S)[0]))
+            us, voluntary, involuntary = map(median, zip(*rows, strict=True))
+            print(
+                f"{way:12} on {where} {us:6.1f} µs a page, switches {voluntary:5.2f} "
+                f"voluntary {involuntary:5.2f} involuntary"
+            )
     return 0
 
 
@@ -138,6 +135,6 @@ def started(processors: list[int], *words: str) -> subprocess.Popen[str]:
 
 if __name__ == "__main__":
     if len(sys.argv) > 2:
-        client(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+        client(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
     else:
         raise SystemExit(main())

@@ -19,8 +19,8 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import AT_LEVEL, CPU_PER_1000, PAGES_PER_S, Comparison, MemoryFit
 from bench.analysis.stats.campaigns import FEWEST, Combined
 from bench.analysis.wording import between, change, interval
-from bench.plan.participants import FREE, PINNED, Label
-from bench.questions import answers, churn, handovers, hold, interpreters, mixed, tls_pages
+from bench.plan.participants import Label
+from bench.questions import answers, churn, hold, interpreters, mixed, tls_pages
 from bench.questions.question import Headline, paragraph
 from bench.report import campaigns, cite, findings, markup, summary
 from bench.report.campaigns import Quantity
@@ -30,9 +30,8 @@ from bench.schema import Environment
 from bench.show.table import MISSING
 from bench.text import KIB, MIB, count, duration, listing, plural, significant
 from crawlers.registry import MODELS
-from tools.markdown import table as markdown_table
 
-SHOWN: Final = (*MODELS, "uvloop", "trio", "gevent", "aiohttp")
+SHOWN: Final = (*MODELS[1:], "uvloop", "trio", "gevent", "aiohttp")
 AS_SERVERS: Final = {"aiohttp": "aiohttp_web"}
 """Backends whose server has another name."""
 FETCH: Final = "fetch-100"
@@ -111,11 +110,6 @@ def over(analyses: Sequence[Analysis]) -> dict[str, str]:
     return paragraphs
 
 
-def markdown(analysis: Analysis) -> str:
-    """The findings as a list, with the campaign they come from."""
-    return findings.listed(findings.named(analysis).values(), findings.source(analysis))
-
-
 def basis(published: Sequence[Analysis]) -> str:
     """What is behind the headlines: ``11 on AMD EPYC and 1 on Intel Xeon, CPython 3.15``."""
     environment = published[-1].campaign.environment
@@ -135,17 +129,11 @@ def headlines(published: Sequence[Analysis], reference: Analysis) -> str:
     has them; then, not in bold, what only the reference campaign has.
     """
     again, once = over(published), findings.named(reference)
-    lists = [f"`{name}`: {cite.quoted(finding)}" for name, finding in again.items()]
-    others = [
-        f"`{name}`: {cite.quoted(finding).replace('**', '')}"
-        for name, finding in once.items()
-        if name not in again
-    ]
-    both = (
-        findings.listed(lists, basis(published)),
-        findings.listed(others, findings.source(reference)),
-    )
-    return "\n\nFrom one campaign:\n\n".join(both)
+    several = [f"`{name}`: {cite.quoted(finding)}" for name, finding in again.items()]
+    others = [f"`{name}`: {cite.quoted(once[name])}" for name in once if name not in again]
+    one = (sentence.replace("**", "") for sentence in others)
+    first = findings.listed(several, basis(published))
+    return f"{first}\n\nFrom one campaign:\n\n{findings.listed(one, findings.source(reference))}"
 
 
 def gallery(analysis: Analysis, charts: str, folder: Path) -> str:
@@ -214,9 +202,6 @@ class Numbers:
         self.analysis = analysis
         self.campaign = analysis.campaign.campaign
         self.python = analysis.campaign.environment.python
-        self._churn, self._tls = churn.measured(analysis), tls_pages.measured(analysis)
-        self._hold = hold.measured(analysis)
-        self.serves = bool(self._hold.values)
         self.group = campaigns.group_of(analysis.campaign.environment)
 
     def over(self, key: str, own: str = MISSING) -> str:
@@ -279,22 +264,31 @@ class Numbers:
     def connection(self, label: str) -> str:
         """Microseconds that opening and closing a connection adds to a page."""
         together = self._published(f"churn/{churn.OPENING}/{label}")
-        cost = together.value if together else self._churn.median(label, churn.OPENING)
+        cost = (
+            together.value
+            if together
+            else self.analysis.once(churn.measured).median(label, churn.OPENING)
+        )
         return significant(cost, 3)
 
     def encryption(self, label: str) -> str:
         """Microseconds that TLS adds to a page on a kept connection."""
-        return significant(self._tls.median(label, tls_pages.ENCRYPTION), 3)
+        return significant(
+            self.analysis.once(tls_pages.measured).median(label, tls_pages.ENCRYPTION), 3
+        )
 
     def handshake(self, label: str, *, blocks: bool = False) -> str:
         """Microseconds of a full handshake, client's side; or in how many blocks it was seen."""
         if blocks:
-            return plural(len(self._tls.values[label][tls_pages.HANDSHAKE]), "block")
-        return count(self._tls.median(label, tls_pages.HANDSHAKE))
+            return plural(
+                len(self.analysis.once(tls_pages.measured).values[label][tls_pages.HANDSHAKE]),
+                "block",
+            )
+        return count(self.analysis.once(tls_pages.measured).median(label, tls_pages.HANDSHAKE))
 
     def server(self, label: str) -> str:
         """KiB of a server for an idle connection: unlike times, the same on any machine."""
-        held = self._hold.spread(AS_SERVERS.get(label, label), hold.PLAIN)
+        held = self.analysis.once(hold.measured).spread(AS_SERVERS.get(label, label), hold.PLAIN)
         return f"{held.median:.1f}" if held else MISSING
 
     def with_work(self, label: str, work_ms: float = 10) -> str:
@@ -341,46 +335,10 @@ class Lock:
         return quoted(self._compared[Label(label, self.free).backend])
 
 
-def cells_of(numbers: Numbers, label: str) -> list[str]:
-    """A row of README's table. Threads have what whole crawls show, wherever they run."""
-    if label == PINNED:
-        idle = idle_tls = held = ""
-    else:
-        server = AS_SERVERS.get(label, label)
-        idle = numbers.over(f"memory/plain/{label}", numbers.idle(label))
-        idle_tls = numbers.over(f"memory/tls/{label}", numbers.idle(label, over_tls=True))
-        held = numbers.over(f"hold/{hold.PLAIN}/{server}", numbers.server(label))
-    if label in (FREE, PINNED):
-        where = handovers.ONE if label == PINNED else ""
-        page = numbers.over(f"handovers/fetched/cost/{FREE}{where}")
-        # Connections are opened in turns, whose stops decide how often threads hand over the lock.
-        opened = MISSING
-    else:
-        page = numbers.over(page_key(label), numbers.page(label))
-        opened = numbers.over(f"churn/{churn.OPENING}/{label}", numbers.connection(label))
-    cells = [idle, idle_tls, page, opened, *([held] if numbers.serves else [])]
-    # The interval stands below its number, so that the table fits a page.
-    return [f"`{label}`", *(cell.replace(" (", "<br>").rstrip(")") for cell in cells)]
-
-
 def table(numbers: Numbers) -> str:
     """README's table: what the models and the best-known libraries cost."""
-    heads = ["backend", "KiB per idle connection", "over TLS", "µs per fetched page"]
-    heads += ["µs per new connection", *["KiB, as a server"] * numbers.serves]
-    rows = [cells_of(numbers, label) for label in (FREE, PINNED, *SHOWN[1:])]
-    about = (
-        f"Campaign `{numbers.campaign}`, {numbers.python}; client's side, medians; 100 slots, 2 KB "
-        "pages. `threads` run on both processors, and share one with the server."
-    )
-    if numbers.group:
-        few = f", or the range of fewer than {FEWEST}" * (numbers.group.count < FEWEST)
-        on = numbers.group.processor
-        about = (
-            f"Below each number {AT_LEVEL} for the next campaign on {on}{few}. "
-            "Client's side; 100 slots, 2 KB pages. `threads` run on both processors, the server's "
-            "too; others on one. Pages of threads: whole crawls; of others: turns."
-        )
-    return "\n".join([*markdown_table(heads, rows, right=len(heads) - 1), "", about])
+    template = markup.templates(__name__).get_template("choice.md")
+    return template.render(n=numbers, shown=SHOWN, servers=AS_SERVERS, fewest=FEWEST).rstrip()
 
 
 def cited(published: Sequence[Analysis]) -> str:

@@ -10,21 +10,23 @@ published campaigns, which the package carries).
 from __future__ import annotations
 
 import argparse
+import ast
+import inspect
 import json
 import os
 import re
 import subprocess
 import textwrap
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from rich.console import Console
 
-from bench import filesystem, store, text
+from bench import filesystem, schema, store, text
 from bench.__main__ import main as bench
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
@@ -37,7 +39,7 @@ from bench.fleet import trial as fleet_trial
 from bench.launch import RESULTS, ROOT
 from bench.plan.participants import PINNED, Label
 from bench.questions import SERVE, analysis_in, answers, equal
-from bench.report import campaigns, cite, files, markup, page
+from bench.report import campaigns, cite, files, findings, markup, page
 from bench.report.tables import grid
 from bench.show.measured import p99_response
 from bench.show.table import MISSING
@@ -45,7 +47,7 @@ from bench.show.words import machine_words
 from bench.study.report import Report
 from bench.tasks import study as tasks
 from crawlers.chapter import CRAWLS
-from tools import markdown, quotes, records, sidebyside
+from tools import quotes, sidebyside, table, with_block
 
 COMMANDS: Final = (
     "study claims --out docs/notebook/claims.md",
@@ -54,30 +56,20 @@ COMMANDS: Final = (
 """Of ``python -m bench``: these write documents, and generated parts of others."""
 
 
-def published(folder: Path) -> Analysis:
+@cache
+def analysed(name: str) -> Analysis:
     """A campaign under ``results/``; one whose code is in no commit is refused."""
-    analysis = analysis_in(store.trials_file(folder))
+    analysis = analysis_in(store.trials_file(RESULTS / name))
     if fault := files.unpublishable(analysis.campaign):
-        raise store.StoreError(f"{folder}: {fault}")
+        raise store.StoreError(f"{name}: {fault}")
     return analysis
 
 
-@cache
-def analysed(name: str) -> Analysis:
-    return published(RESULTS / name)
-
-
-@cache
 def headline_campaigns() -> list[Analysis]:
     """The campaigns of the headlines on the reference's interpreter and processor, oldest first."""
     group = campaigns.group_of(analysed("reference").campaign.environment)
     members = group.campaigns if group else []
-    return [published(campaigns.FOLDER / member.campaign) for member in members]
-
-
-def campaign(name: str, out: Path) -> None:
-    """Write the report, summary and charts of a campaign under ``results/``."""
-    page.build(analysed(name), out, store.trials_file(RESULTS / name), ledger.sections)
+    return [analysed(f"{campaigns.FOLDER.name}/{member.campaign}") for member in members]
 
 
 STUDIES: Final[Mapping[str, Callable[[Path], Report]]] = {
@@ -88,16 +80,22 @@ STUDIES: Final[Mapping[str, Callable[[Path], Report]]] = {
 }
 
 
-def study(name: str, out: Path) -> None:
-    """Write the summary and charts of a study under ``results/``."""
-    STUDIES[name](RESULTS / name).write(out, Console(quiet=True))
+FOLDERS: Final = ("reference", "interpreters", *STUDIES)
+"""Of ``results/``."""
+
+
+def write(name: str, out: Path) -> None:
+    """Write the report, summary and charts of a folder under ``results/``, to any folder."""
+    if name in STUDIES:
+        STUDIES[name](RESULTS / name).write(out, Console(quiet=True))
+    else:
+        page.build(analysed(name), out, store.trials_file(RESULTS / name), ledger.sections)
 
 
 def costs_table() -> str:
     """The chart of docs/costs.md, and the first of its tables; the summary has all."""
     run = costs_report.STUDY.last(RESULTS / "costs")
-    excerpt = costs_report.excerpt(run, "../results/costs/charts/costs.svg")
-    return "\n### ".join(excerpt.split("\n### ")[:2])
+    return costs_report.excerpt(run, "../results/costs/charts/costs.svg", tables=1)
 
 
 def fleet_tables(name: str, first: int = 0) -> str:
@@ -151,7 +149,7 @@ def without_the_lock() -> str:
         "connections made the process smaller, because it gave memory back that it had taken "
         f"before. {held_without_the_lock()}"
     )
-    return "\n".join([*markdown.table(heads, rows, right=6), "", about])
+    return "\n".join([*table(heads, rows, right=6), "", about])
 
 
 def held_without_the_lock() -> str:
@@ -195,7 +193,7 @@ def steps() -> str:
             row.append(MISSING if value is None else f"{value:,.{digits}f}")
     runs = text.plural(len(samples), "run")
     about = f"Medians of {runs}, {run.head.stamp}; 212 pages, user memory."
-    return "\n".join([*markdown.table(["step", *columns], rows, right=4), "", about])
+    return "\n".join([*table(["step", *columns], rows, right=4), "", about])
 
 
 def libraries() -> str:
@@ -210,10 +208,15 @@ def held_equal() -> str:
     analysis = analysed("equal")
     answer = equal.answer(analysis)
     assert answer is not None, "this is what results/equal is for"
-    (table,) = answer.tables
+    (shown,) = answer.tables
     python = analysis.campaign.environment.python
     made = f"Campaign `{analysis.campaign.campaign}`, {python}, {answer.finding}"
-    return "\n".join([*grid(table), "", textwrap.fill(f"{table.about} {made}", 100)])
+    return "\n".join([*grid(shown), "", textwrap.fill(f"{shown.about} {made}", 100)])
+
+
+def listed(analysis: Analysis) -> str:
+    """The findings of a campaign, which it says below."""
+    return findings.listed(findings.named(analysis).values(), findings.source(analysis))
 
 
 def gallery(name: str) -> str:
@@ -231,13 +234,52 @@ def served_tables() -> str:
             parts += [f"### {question.ASKS}\n"]
             quotation = cite.quoted(answer.finding) if answer.finding else ""
             parts += [f"{textwrap.fill(quotation, 100)}\n"] if quotation else []
-            for table in answer.tables:
-                parts += [*grid(table), "", f"{textwrap.fill(table.about, 100)}\n"]
+            for shown in answer.tables:
+                parts += [*grid(shown), "", f"{textwrap.fill(shown.about, 100)}\n"]
     where = machine_words(analysis.campaign.environment, analysis.campaign.created)
     parts.append(f"Campaign `{analysis.campaign.campaign}`: {where}.\n")
     run = costs_report.STUDY.last(RESULTS / "costs-serve")
     return "\n".join([*parts, costs_report.excerpt(run)])
 
+
+# --- the schema of the records ---
+
+
+class Field(NamedTuple):
+    """One field of a record."""
+
+    name: str
+    type: str
+    optional: bool  # records may lack it
+    meaning: str
+
+
+def records() -> Iterator[tuple[str, str, list[Field]]]:
+    """Name, first line of the docstring, and fields of each record, in the order of the source."""
+    source = inspect.getsource(schema)
+    comments = ["", *(line.partition("  # ")[2] for line in source.splitlines())]
+    for node in ast.parse(source).body:
+        fields = []
+        for inner in node.body if isinstance(node, ast.ClassDef) else ():
+            if isinstance(inner, ast.AnnAssign) and isinstance(inner.target, ast.Name):
+                kind, optional = ast.unparse(inner.annotation), inner.value is not None
+                fields.append(Field(inner.target.id, kind, optional, comments[inner.lineno]))
+        if fields and isinstance(node, ast.ClassDef):
+            yield node.name, (ast.get_docstring(node) or "").partition("\n\n")[0], fields
+
+
+def schema_tables() -> str:
+    """A section for each record."""
+    parts = []
+    for record, about, fields in records():
+        named = ((f.name, f.type.replace("|", "\\|"), f.meaning) for f in fields)
+        rows = [(f"`{name}`", f"`{kind}`", text.markdown_text(what)) for name, kind, what in named]
+        lines = table(["field", "type", "meaning"], rows)
+        parts += [f"## {record}\n", f"{about}\n", *lines, ""]
+    return "\n".join(parts)
+
+
+# --- what is rebuilt ---
 
 BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     ("chapter", "chapter"): chapter,
@@ -251,7 +293,7 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     ("reading-the-charts", "gallery"): partial(gallery, "reference"),
     ("interpreters", "gallery"): partial(gallery, "interpreters"),
     ("reference/interpreters", "without-the-lock"): without_the_lock,
-    ("reference/interpreters", "findings"): lambda: quotes.markdown(analysed("interpreters")),
+    ("reference/interpreters", "findings"): lambda: listed(analysed("interpreters")),
     ("notebook/method-studies", "pairs"): lambda: quotes.doubts(analysed("reference")),
     ("../README", "choice"): lambda: quotes.table(quotes.Numbers(analysed("reference"))),
     ("../README", "cited"): lambda: quotes.cited(headline_campaigns()),
@@ -265,7 +307,7 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
 """(document of docs/, name of a generated part) -> what makes it of records."""
 
 FROM_SOURCE: Final[dict[tuple[str, str], Callable[[], str]]] = {
-    ("reference/records", "fields"): records.tables,
+    ("reference/records", "fields"): schema_tables,
     ("side-by-side", "sections"): sidebyside.sections_table,
     ("side-by-side", "metrics"): sidebyside.metrics_table,
 }
@@ -291,15 +333,8 @@ def documents() -> None:
         bench(command.split())
     for (doc, name), make in {**BLOCKS, **FROM_SOURCE}.items():
         file = (ROOT / "docs" / f"{doc}.md").resolve()
-        filled = markdown.with_block(filesystem.read_text(file), name, make().rstrip())
+        filled = with_block(filesystem.read_text(file), name, make().rstrip())
         filesystem.write_text(file, filled)
-
-
-FOLDERS: Final[dict[str, Callable[[Path], None]]] = {
-    **{name: partial(campaign, name) for name in ("reference", "interpreters")},
-    **{name: partial(study, name) for name in STUDIES},
-}
-"""The folders under ``results/`` and what writes each, to any folder."""
 
 
 def main() -> None:
@@ -316,7 +351,7 @@ def main() -> None:
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
     makers = {"headlines": carry, "documents": documents}
     for name in parts:
-        makers.get(name, lambda name=name: FOLDERS[name](RESULTS / name))()
+        makers.get(name, partial(write, name, RESULTS / name))()
     places = ("README.md", "docs", "results", campaigns.PUBLISHED)
     subprocess.run(["git", "status", "--short", *places], cwd=ROOT, check=True)
 

@@ -10,11 +10,12 @@ import argparse
 import ast
 import textwrap
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import asdict
 from functools import cache
+from importlib import import_module
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from markupsafe import Markup
 from pygments import highlight
@@ -27,7 +28,7 @@ from bench.launch import ROOT
 from bench.palette import PALETTES
 from bench.report import markup
 from crawlers.registry import MODELS
-from tools import markdown
+from tools import table
 
 FORMATTER_MARK: Final = "  # fmt: skip"
 NO_MACHINERY: Final = "# The model's own machinery: "
@@ -53,61 +54,37 @@ SUSPENSIONS: Final = (ast.Await, ast.Yield, ast.YieldFrom, ast.AsyncFor, ast.Asy
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Definition = Function | ast.ClassDef
 
-
-@dataclass(frozen=True, slots=True)
-class CodeSection:
-    """Parts to show together: those with these names, in every file that has them."""
-
-    title: str
-    sentence: str
-    names: Collection[str]
-
-
-@dataclass(frozen=True, slots=True)
-class CodePart:
-    """A piece of a model file: its lines by number in the file, without common indentation."""
-
-    name: str
-    lines: Mapping[int, str]
+Lines = Mapping[int, str]
+"""The lines of a definition by their numbers in the file, without common indentation."""
 
 
 @cache
-def sections() -> list[CodeSection]:
-    text = filesystem.read_text(Path(__file__).with_suffix(".toml"))
-    return [CodeSection(**section) for section in tomllib.loads(text)["section"]]
-
-
 def source_of(model: str) -> str:
     return filesystem.read_text(ROOT / "crawlers" / f"{model}.py")
 
 
-def parts(model: str) -> list[CodePart]:
+@cache
+def parts(model: str) -> dict[str, Lines]:
     """The definitions of a file, without docstrings; a slot's methods count as functions."""
-    source = source_of(model)
-    lines, pieces = source.splitlines(), []
-    for node in (at_top for at_top in ast.parse(source).body if isinstance(at_top, Definition)):
-        methods = list(_steps(node))
-        last = _start(methods[0]) - 1 if methods else node.end_lineno or 0
-        for definition, end in ((node, last), *((m, m.end_lineno or 0) for m in methods)):
-            left_out = docstring_lines(definition)
+    lines = source_of(model).splitlines()
+    found: dict[str, Lines] = {}
+    for node in ast.parse(source_of(model)).body:
+        methods = node.body if isinstance(node, ast.ClassDef) and node.name == "Slot" else []
+        steps = [m for m in methods if isinstance(m, Function) and m.name != "__init__"]
+        for part in (node, *steps) if isinstance(node, Definition) else ():
+            left_out = docstring_lines(part)
             left_out |= {n + 1 for n in left_out if not lines[n].strip()}
-            kept = [n for n in range(_start(definition), end + 1) if n not in left_out]
+            left_out |= {n for step in steps if part is node for n in span(step)}
+            kept = [n for n in span(part) if n not in left_out]
             text = textwrap.dedent("\n".join(lines[n - 1] for n in kept)).rstrip()
             shown = text.replace(FORMATTER_MARK, "").split("\n")
-            pieces.append(CodePart(definition.name, dict(zip(kept, shown, strict=False))))
-    return pieces
+            found[part.name] = dict(zip(kept, shown, strict=False))
+    return found
 
 
-def _steps(node: Definition) -> Iterator[Function]:
-    """The methods of a slot that are its steps; in other models these are functions."""
-    if isinstance(node, ast.ClassDef) and node.name == "Slot":
-        for child in node.body:
-            if isinstance(child, Function) and child.name != "__init__":
-                yield child
-
-
-def _start(node: Definition) -> int:
-    return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+def span(node: Definition) -> range:
+    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+    return range(first, (node.end_lineno or 0) + 1)
 
 
 def docstring_lines(tree: ast.AST) -> set[int]:
@@ -120,13 +97,14 @@ def docstring_lines(tree: ast.AST) -> set[int]:
     }
 
 
-def aligned() -> list[tuple[CodeSection, dict[str, list[CodePart]]]]:
-    """Every section with the parts of each model, in the order of the file."""
-    cut = {model: parts(model) for model in MODELS}
-    return [
-        (section, {m: [p for p in pieces if p.name in section.names] for m, pieces in cut.items()})
-        for section in sections()
-    ]
+def aligned() -> list[tuple[dict[str, Any], dict[str, dict[str, Lines]]]]:
+    """Every section with the parts of each model that belong to it, in the order of the file."""
+
+    def of(model: str, names: Collection[str]) -> dict[str, Lines]:
+        return {name: part for name, part in parts(model).items() if name in names}
+
+    sections = tomllib.loads(filesystem.read_text(Path(__file__).with_suffix(".toml")))["section"]
+    return [(each, {model: of(model, each["names"]) for model in MODELS}) for each in sections]
 
 
 # --- counting ----------------------------------------------------------------------------
@@ -134,8 +112,7 @@ def aligned() -> list[tuple[CodeSection, dict[str, list[CodePart]]]]:
 
 def metrics(model: str) -> dict[str, int]:
     """What is counted in the syntax tree of a model file, by its words in the table."""
-    tree = ast.parse(source_of(model))
-    nodes, code = list(ast.walk(tree)), code_lines(model)
+    nodes, code = list(ast.walk(ast.parse(source_of(model)))), code_lines(model)
     functions = [node for node in nodes if isinstance(node, Function)]
     locks = {
         ast.unparse(node.targets[0])
@@ -144,6 +121,9 @@ def metrics(model: str) -> dict[str, int]:
         and isinstance(node.value, ast.Call)
         and ast.unparse(node.value.func) in LOCKS
     }
+    # What ``fetch`` of the threads keeps from step to step: its arguments and variables.
+    variables = import_module("crawlers.threads").fetch.__code__.co_varnames
+    fields = import_module(f"crawlers.{model}").Slot.__slots__
     return {
         "lines of code, without comments and docstrings": len(code),
         "functions and methods": len(functions),
@@ -154,61 +134,40 @@ def metrics(model: str) -> dict[str, int]:
             isinstance(node, SUSPENSIONS) for node in nodes
         ),
         "places that leave the next step to a loop or a future": sum(
-            _calls(node, HAND_OVERS) for node in nodes
+            calls(node, HAND_OVERS) for node in nodes
         ),
         "places that catch an error": len(stack_ripping.catches(model)),
-        "local variables of a fetch that are fields of a slot": len(
-            _fields(tree) & fetch_variables()
-        ),
+        "local variables of a fetch that are fields of a slot": len({*fields} & {*variables}),
         "locks, conditions and events": len(locks),
     }
 
 
-def fetch_variables() -> set[str]:
-    """What ``fetch`` of the threads keeps from step to step: its arguments and variables."""
-    tree = ast.parse(source_of("threads"))
-    (fetch,) = (n for n in tree.body if isinstance(n, Function) and n.name == "fetch")
-    names = (node for node in ast.walk(fetch) if isinstance(node, ast.Name))
-    stored = {name.id for name in names if isinstance(name.ctx, ast.Store)}
-    return {argument.arg for argument in fetch.args.args} | stored
-
-
 def code_lines(model: str) -> set[int]:
     """The numbers of lines with code: no blank lines, comments or docstrings."""
-    source = source_of(model)
-    lines = {number: line.strip() for number, line in enumerate(source.splitlines(), 1)}
-    code = {number for number, line in lines.items() if line and not line.startswith("#")}
-    return code - docstring_lines(ast.parse(source))
+    lines = enumerate(map(str.strip, source_of(model).splitlines()), 1)
+    code = {number for number, line in lines if line and not line.startswith("#")}
+    return code - docstring_lines(ast.parse(source_of(model)))
 
 
 def waiting_lines(model: str) -> set[int]:
     """Lines where the model waits: a suspension point, a blocking call, or a hand-over."""
-    calls = WAITING_CALLS.get(model, frozenset())
-    own = tuple(f"self.{call}(" for call in calls)  # these do not belong to the socket
+    waiting = WAITING_CALLS.get(model, frozenset())
+    own = tuple(f"self.{call}(" for call in waiting)  # these do not belong to the socket
     return {
         node.lineno
         for node in ast.walk(ast.parse(source_of(model)))
         if isinstance(node, SUSPENSIONS)
         or (
-            (isinstance(node, ast.Call) and _calls(node, calls))
+            isinstance(node, ast.Call)
+            and calls(node, waiting)
             and not ast.unparse(node).startswith(own)
         )
     }
 
 
-def _calls(node: ast.AST, methods: Collection[str]) -> bool:
+def calls(node: ast.AST, methods: Collection[str]) -> bool:
     function = node.func if isinstance(node, ast.Call) else None
     return isinstance(function, ast.Attribute) and function.attr in methods
-
-
-def _fields(tree: ast.Module) -> set[str]:
-    """The fields of a slot."""
-    slot = next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Slot")
-    return next(
-        set(ast.literal_eval(statement.value))
-        for statement in slot.body
-        if isinstance(statement, ast.Assign) and "__slots__" in ast.unparse(statement.targets[0])
-    )
 
 
 # --- showing -----------------------------------------------------------------------------
@@ -216,54 +175,42 @@ def _fields(tree: ast.Module) -> set[str]:
 
 def sections_table() -> str:
     """The functions of each section."""
-    rows = [
-        [
-            section.title,
-            *(", ".join(f"`{part.name}`" for part in by_model[m]) or "–" for m in MODELS),
-        ]
-        for section, by_model in aligned()
-    ]
+    rows = []
+    for section, by_model in aligned():
+        names = [", ".join(f"`{name}`" for name in part) for part in by_model.values()]
+        rows.append([section["title"], *(cell or "–" for cell in names)])
     files = [f"[`{model}`](../crawlers/{model}.py)" for model in MODELS]
-    return "\n".join(markdown.table(["section", *files], rows))
+    return "\n".join(table(["section", *files], rows))
 
 
 def metrics_table() -> str:
     counted = [metrics(model) for model in MODELS]
-    rows = [[words, *(str(of_model[words]) for of_model in counted)] for words in counted[0]]
-    return "\n".join(markdown.table(["", *(f"`{model}`" for model in MODELS)], rows))
+    rows = [[words, *(of_model[words] for of_model in counted)] for words in counted[0]]
+    return "\n".join(table(["", *(f"`{model}`" for model in MODELS)], rows))
 
 
 def html() -> str:
     """The page with the code: each section in four columns."""
-    return (
-        markup.templates(__name__)
-        .get_template("sidebyside.html")
-        .render(
-            sections=[
-                (section, {model: shown(model, pieces) for model, pieces in by_model.items()})
-                for section, by_model in aligned()
-            ],
-            waits=WAITS,
-            palettes={name: asdict(PALETTES[name]) for name in ("light", "dark")},
-        )
-    )
+    sections = [
+        (section, {model: shown(model, pieces.values()) for model, pieces in by_model.items()})
+        for section, by_model in aligned()
+    ]
+    template = markup.templates(__name__).get_template("sidebyside.html")
+    palettes = {name: asdict(PALETTES[name]) for name in ("light", "dark")}
+    return template.render(sections=sections, waits=WAITS, palettes=palettes)
 
 
-def shown(model: str, pieces: list[CodePart]) -> Markup:
+def shown(model: str, pieces: Collection[Lines]) -> Markup:
     """The parts of one model, highlighted; the note of its file where it has none."""
     if not pieces:
-        lines_of_file = source_of(model).splitlines()
-        notes = (line for line in lines_of_file if line.startswith(NO_MACHINERY))
+        notes = (n for n in source_of(model).splitlines() if n.startswith(NO_MACHINERY))
         note = next(notes, "nothing of its own").removeprefix(NO_MACHINERY)
         return Markup("<p>{}</p>").format(note)
-    marks = waiting_lines(model)
-    lines: list[str] = []
-    waits: list[int] = []
-    for part in pieces:
-        lines += [""] if lines else []
-        waits += [len(lines) + n for n, line in enumerate(part.lines, 1) if line in marks]
-        lines += part.lines.values()
-    text = highlight("\n".join(lines), PythonLexer(), HtmlFormatter(hl_lines=waits))
+    waits = waiting_lines(model)
+    lines = [numbered for part in pieces for numbered in ((0, ""), *part.items())][1:]
+    marks = [place for place, (number, _) in enumerate(lines, 1) if number in waits]
+    code = "\n".join(line for _, line in lines)
+    text = highlight(code, PythonLexer(), HtmlFormatter(hl_lines=marks))
     return Markup(text)  # nosec B704: Pygments has escaped it
 
 

@@ -133,27 +133,22 @@ MOST = 16
 """With more backends in a panel only the main ones are drawn, so that each can be read."""
 HEADS = {"fetch": "a fetched page: a list, no links", "crawl": "a crawled page: links too"}
 
-INSTRUCTIONS_UNIT: Final = Unit("", number, number)
-
 
 def design(run: Run[Counted]) -> Figure | str:
-    """The chart, or why there is none."""
-    counted = accounts(run)
-    rows: dict[str, dict[str, Spread]] = {workload: {} for workload in HEADS}
-    for account in counted:
-        if account.workload in HEADS and INSTRUCTIONS in account.costs:
-            rows[account.workload][account.backend] = account.costs[INSTRUCTIONS]
-    rows = {workload: costs for workload, costs in rows.items() if costs}
+    """The chart, or why there is none; of the chosen backends alone where there are too many."""
+    counted = [a for a in accounts(run) if a.workload in HEADS and INSTRUCTIONS in a.costs]
+    rows: dict[str, dict[str, Spread]] = {}
+    for workload in HEADS:
+        costs = {a.backend: a.costs[INSTRUCTIONS] for a in counted if a.workload == workload}
+        chosen = {who: cost for who, cost in costs.items() if who in CHOSEN}
+        if costs:
+            rows[workload] = chosen if chosen and len(costs) > MOST else costs
     if not rows:
         return "no instructions were counted"
-    most = max(map(len, rows.values()))
-    left_out: tuple[str, ...] = ()
-    main = {w: {who: costs[who] for who in costs if who in CHOSEN} for w, costs in rows.items()}
-    if most > MOST and all(main.values()):
-        rows = main
-        left_out = (f"The models and the main variants; the tables have all {most}.",)
     pages, slots = (int(run.head.settings[what]) for what in ("pages", "slots"))
     tool = run.head.settings.get("instructions", "valgrind")
+    every = {a.backend for a in counted}
+    fewer = len(every) > len({who for costs in rows.values() for who in costs})
     figure = Figure(
         name=NAME,
         title="Instructions that a page needs",
@@ -162,15 +157,16 @@ def design(run: Run[Counted]) -> Figure | str:
         f"{run.head.environment.python}, by {tool}: a count, not a speed",
         data=Bars(
             [
-                Panel(HEADS[w], {who: [cost] for who, cost in costs.items()}, INSTRUCTIONS_UNIT)
+                Panel(
+                    HEADS[w], {who: [cost] for who, cost in costs.items()}, Unit("", number, number)
+                )
                 for w, costs in rows.items()
             ]
         ),
         notes=(
-            f"Crawls of {pages:,} and {2 * pages:,} pages subtracted; median and "
-            f"range of {seed_words(counted)}. Not in it: the kernel’s time, "
-            "cache and branch misses.",
-            *left_out,
+            f"Crawls of {pages:,} and {2 * pages:,} pages subtracted; median and range of "
+            f"{seed_words(accounts(run))}. Not in it: the kernel’s time, cache and branch misses.",
+            *[f"The models and the main variants; the tables have all {len(every)}."] * fewer,
         ),
     )
     return drawn(figure, "python -m bench study costs", run.head)
@@ -314,15 +310,19 @@ def report(run: Run[Counted]) -> Report:
     )
 
 
-def excerpt(run: Run[Counted], chart_file: str | None = None) -> str:
-    """The generated part of a document: a chart, the models and the main variants."""
-    counted = accounts(run)
-    rows = [account for account in counted if account.backend in CHOSEN]
+def excerpt(run: Run[Counted], chart_file: str = "", tables: int | None = None) -> str:
+    """The generated part of a document: a chart, and so many tables of the chosen backends."""
+    rows = [account for account in accounts(run) if account.backend in CHOSEN]
     drawing = design(run)
-    picture = isinstance(drawing, Figure) and f"![{drawing.heading}]({chart_file})\n\n"
-    seeds = (
-        f"{stamp(run)}: the median over {seed_words(counted)}, and the range where there is one."
+    picture = (
+        chart_file and isinstance(drawing, Figure) and f"![{drawing.heading}]({chart_file})\n\n"
     )
-    shown = replace(report(run), tables=[costs_table(rows, name) for name in workloads(rows)])
-    lines = [seeds, *untold(rows), "", shown.excerpt()]
-    return (picture or "" if chart_file else "") + "\n".join(lines)
+    over = f"the median over {seed_words(accounts(run))}, and the range where there is one."
+    shown = [costs_table(rows, name) for name in workloads(rows)][:tables]
+    lines = [
+        f"{stamp(run)}: {over}",
+        *untold(rows),
+        "",
+        replace(report(run), tables=shown).excerpt(),
+    ]
+    return (picture or "") + "\n".join(lines)

@@ -1,7 +1,5 @@
 """The fleet: many processes on this machine or on several, each running an unchanged backend.
 
 :mod:`~bench.fleet.trial` divides the connections and is the record, :mod:`~bench.fleet.hold` has
-the processes of a machine and runs the trial, and :mod:`~bench.fleet.report` shows its records.
-This machine needs nothing else. On a cluster every dask worker is a host:
-dask.distributed carries the calls and reports lost hosts.
+the processes of a machine and runs the trial, :mod:`~bench.fleet.report` shows its records.
 """

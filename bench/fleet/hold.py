@@ -1,13 +1,11 @@
 """A trial that holds connections: all workers of the fleet meet at one barrier.
 
-Every server withholds its answers. The barrier is reached when all servers together
-hold as many requests as the fleet has slots. Only then does every host read its memory and
-release its answers. If a host or a process is lost on the way, the trial ends at once and
-is void, and its record names what was lost.
+Every server withholds its answers. When all servers together hold as many requests as the fleet has
+slots, every host reads its memory and releases its answers. If a host or a process is lost on the
+way, the trial ends at once and is void, and its record names what was lost.
 
-The hosts are this machine alone, or each worker of a dask cluster. Every wait for a host of a
-cluster has a time limit. One that does not answer in time is lost, whatever the network reports:
-an unplugged cable reports nothing.
+The hosts are this machine alone, or each worker of a dask cluster. One that does not answer in time
+is lost, whatever the network reports: an unplugged cable reports nothing.
 
 A share is an ordinary trial of a crawler (:class:`bench.run.trial.Crawling`), with a worker and a
 server that know nothing of the fleet. All are children of the process that has the host, so they
@@ -28,12 +26,12 @@ from typing import Any, Final, NamedTuple
 
 import psutil
 
-from bench.fleet.trial import FleetPlan, FleetTrial, HostRecord, Moment, Worker
+from bench.fleet.trial import FleetTrial, HostRecord, Moment, Worker
 from bench.launch import install
 from bench.machine import cpu, doctor, environment, memory, procfs
 from bench.machine.host import counters, delta, ephemeral_ports
 from bench.machine.memory import Snapshot, added, gain, grown
-from bench.plan import workloads
+from bench.plan import backends, workloads
 from bench.plan.participants import Label
 from bench.plan.plan import Turn
 from bench.run import block
@@ -46,10 +44,7 @@ from bench.study.runner import Lost
 
 # --- a host: its servers, its workers, and what it reads of their memory -------------------
 
-LOOK_S: Final = 0.001
-READY_S: Final = 120.0
-POOL_SIZE: Final = 32
-OF_SERVER: Final = ("user_bytes", "page_table_bytes")
+LOOK_S, READY_S, POOL_SIZE = 0.001, 120.0, 32
 OF_CLIENT: Final = [part for part in memory.PARTS if part in MemoryParts.model_fields]
 
 
@@ -83,22 +78,21 @@ class Host:
 
     def limits(self) -> HostRecord:
         """The limits of this machine. Changes only this process's soft descriptor limit."""
-        _, descriptors = doctor.raise_descriptor_limit()
         self.record = HostRecord(
             host=self.name,
             boot=environment.boot(),
             cores=psutil.cpu_count() or 1,
-            descriptors=descriptors,
+            descriptors=doctor.raise_descriptor_limit()[1],
             ports=ephemeral_ports() or procfs.UNLIMITED,
             memory_available_bytes=doctor.available_bytes(),
         )
         return self.record
 
-    def examine(self, plan: FleetPlan) -> list[doctor.CheckResult]:
+    def examine(self, plan: FleetTrial) -> list[doctor.CheckResult]:
         """What the doctor says of this machine's part of a plan."""
         return doctor.examine_limits(plan.needs(self.name))
 
-    def start(self, plan: FleetPlan) -> None:
+    def start(self, plan: FleetTrial) -> None:
         """Start the servers and the workers; once all have warmed up, read the memory.
 
         From then on, the servers withhold every answer.
@@ -109,14 +103,15 @@ class Host:
         # are started by the host's own thread, because they end with the thread.
         self.pool = self.ends.enter_context(ThreadPoolExecutor(POOL_SIZE))
         # Over TLS if the trial is: importing ssl must not fall into it.
-        tls, seed = Tls() if plan.over_tls else None, workloads.SITE_SEED
+        tls, seed = Tls() if plan.tls else None, workloads.SITE_SEED
         warmup = Server(workloads.WARMUP_SITE, seed=seed, cores=[], tls=tls)
         warmups = {tls: self.ends.enter_context(warmup)}
         anywhere = cpu.Pinning([], [], "a fleet uses every processor")
-        bench = Bench(warmups, {plan.backend.name: plan.backend}, anywhere, seed, scratch)
+        known = {backend.name: backend for backend in backends.choose([plan.backend])}
+        bench = Bench(warmups, known, anywhere, seed, scratch)
         for share in plan.shares_of(self.name):
             point = plan.point(share)
-            turn = Turn(0, point.id, share.number, Label(plan.backend.name))
+            turn = Turn(0, point.id, share.number, Label(plan.backend))
             trial = Crawling(bench, point, turn, share.number)
             block.start(self.ends, trial, None)
             trial.worker.what = f"worker {share.number}"
@@ -126,7 +121,6 @@ class Host:
             trial.tell()
         for trial in self.trials:
             trial.worker.ready(READY_S)
-        for trial in self.trials:
             trial.server.reset()
             trial.server.hold()
         memory.wait_until_settled()
@@ -153,14 +147,10 @@ class Host:
         list(self.pool.map(lambda trial: trial.server.release(per_s), self.trials))
 
     def report(self) -> HostRecord:
-        connections = sum(trial.slots for trial in self.trials)
-        growth, reasons = gained(self.before, self.held, connections)
-        seen = {
-            "workers": [judged(trial) for trial in self.trials],
-            "growth": growth,
-            "reasons": reasons,
-            "kernel": delta(self.counters, counters()),
-        }
+        growth, reasons = gained(self.before, self.held, sum(trial.slots for trial in self.trials))
+        workers = [judged(trial) for trial in self.trials]
+        risen = delta(self.counters, counters())
+        seen = {"workers": workers, "growth": growth, "reasons": reasons, "kernel": risen}
         return self.record.model_copy(update=seen)
 
     def stop(self) -> None:
@@ -193,7 +183,7 @@ def gained(
     assert before.other is not None
     assert held.other is not None
     seen = memory.memory(before, held, connections)
-    server = grown(before.other, held.other, OF_SERVER)
+    server = grown(before.other, held.other, ("user_bytes", "page_table_bytes"))
     of_kernel = memory.kernel_growth(before, held, connections)
     growth = {
         **grown(seen.before, seen.held, OF_CLIENT),
@@ -206,13 +196,9 @@ def gained(
 
 # --- all hosts ---------------------------------------------------------------------------
 
-HERE: Final = "this machine"
 CONNECT_S: Final = 5.0
 ANSWER_S: Final = 30.0
-"""After this time without an answer, a host is lost.
-
-With a hundred busy servers on two processors, an answer takes seconds.
-"""
+"""Without an answer so long, a host is lost. With a hundred busy servers, one takes seconds."""
 PATIENCE: Final = {"start": 10, "report": 10, "release": 2, "stop": 2}
 """How many times as long these methods of :class:`Host` may take."""
 LOOK_EVERY_S: Final = 0.5
@@ -278,100 +264,82 @@ def connected(scheduler: str | None) -> Iterator[Fleet]:
     it has no worker, or two on one machine.
     """
     if scheduler is None:
-        yield Fleet({HERE: Host(HERE)})
+        yield Fleet({here: Host(here) for here in ["this machine"]})
         return
     try:
-        import dask
         import distributed
     except ImportError:
         raise StudyError(f"a cluster needs dask.distributed: {install('fleet')}") from None
     # The fleet reports lost hosts itself.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    timeout = f"{CONNECT_S:g}s"
-    with dask.config.set({"distributed.comm.timeouts.connect": timeout}):
-        try:
-            client = distributed.Client(scheduler, timeout=timeout)
-        except (OSError, ValueError) as error:
-            raise StudyError(
-                f"no dask scheduler at {scheduler}: {error}; start one with: dask scheduler"
-            ) from None
-        with client:
-            workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
-            # An actor lives as long as its future exists.
-            futures = {
-                name: client.submit(Host, name, workers=[worker], actor=True, pure=False)
-                for worker in workers
-                for name in [worker.partition("://")[2]]
-            }
-            fleet = Fleet({name: answer(name, future, "start") for name, future in futures.items()})
-            # Each host counts the kernel's memory of its machine as its own.
-            machines = {record.boot or name for name, record in fleet.limits.items()}
-            if not machines or len(machines) < len(workers):
-                names = ", ".join(futures) or "none"
-                raise StudyError(f"start one dask worker on each machine; there are {names}")
-            yield fleet
+    try:
+        client = distributed.Client(scheduler, timeout=f"{CONNECT_S:g}s")
+    except (OSError, ValueError) as error:
+        start = "start one with: dask scheduler"
+        raise StudyError(f"no dask scheduler at {scheduler}: {error}; {start}") from None
+    with client:
+        workers = client.scheduler_info(n_workers=-1)["workers"]
+        # An actor lives as long as its future exists.
+        futures = {
+            name: client.submit(Host, name, workers=[worker], actor=True, pure=False)
+            for worker in sorted(workers)
+            for name in [worker.partition("://")[2]]
+        }
+        fleet = Fleet({name: answer(name, future, "start") for name, future in futures.items()})
+        # Each host counts the kernel's memory of its machine as its own.
+        machines = {record.boot or name for name, record in fleet.limits.items()}
+        if not machines or len(machines) < len(workers):
+            names = ", ".join(futures) or "none"
+            raise StudyError(f"start one dask worker on each machine; there are {names}")
+        yield fleet
 
 
 # --- a trial -----------------------------------------------------------------------------
 
 
-def measure(fleet: Fleet, plan: FleetPlan) -> FleetTrial:
+def measure(fleet: Fleet, plan: FleetTrial) -> FleetTrial:
     """One trial. Raises :class:`bench.study.runner.Lost` with what there is of it."""
     seen: dict[str, Any] = {"samples": []}
     try:
         hold(fleet, plan, seen)
     except FleetFault as fault:
-        raise Lost(str(fault), void=True, part=plan.trial(seen)) from None
+        raise Lost(str(fault), void=True, part=plan.model_copy(update=seen)) from None
     finally:
         fleet.stop()
-    return plan.trial(seen)
+    return plan.model_copy(update=seen)
 
 
-def hold(fleet: Fleet, plan: FleetPlan, seen: dict[str, Any]) -> None:
-    """From the start to the reports. What it sees goes to ``seen``, by the names of the record.
+def hold(fleet: Fleet, plan: FleetTrial, seen: dict[str, Any]) -> None:
+    """What it sees goes to ``seen``, by the names of the record. Raises :class:`FleetFault`."""
+    free: list[int | None] = []
 
-    Raises :class:`FleetFault` if a host or process is lost, when the time is up, or if what a
-    worker did does not count.
-    """
+    def until(what: str, wanted: int, *step: Any) -> float:  # noqa: ANN401
+        """Let all hosts take a step, and look until there are so many; returns after how long."""
+        began = time.monotonic()
+        fleet.call(*step)
+        while True:
+            looked = time.monotonic()
+            looks = fleet.call("look").values()
+            at_s, took = time.monotonic() - began, time.monotonic() - looked
+            there = sum(getattr(look, what) for look in looks)
+            if what == "held":
+                free.append(added(look.free_bytes for look in looks))
+                used = gain(free[-1], free[0])
+                seen["samples"].append(Moment(at_s=at_s, connections=there, used_bytes=used))
+            if there >= wanted:
+                return at_s
+            if at_s > plan.patience_s:
+                raise FleetFault(f"only {there:,} of {wanted:,} {what} after {at_s:.0f} s")
+            with interruptible():
+                time.sleep(max(LOOK_EVERY_S - took, LOOK_REST * took))
+
+    workers = len(plan.shares)
     fleet.call("start", plan)
-    began, first = time.monotonic(), None
-    fleet.call("go")
-    for at_s, looks in looking(fleet, plan, began):
-        held, free = sum(look.held for look in looks), added(look.free_bytes for look in looks)
-        first = free if first is None else first
-        moment = Moment(at_s=at_s, connections=held, used_bytes=gain(free, first))
-        seen["samples"].append(moment)
-        if held >= plan.connections:
-            seen["opened_s"] = at_s
-            break
-    else:
-        wanted = f"{plan.connections:,} connections after {plan.patience_s:.0f} s"
-        raise FleetFault(f"only {held:,} of {wanted}")
+    seen["opened_s"] = until("held", plan.connections, "go")
     time.sleep(SETTLE_S)
-    released = time.monotonic()
-    fleet.call("release", plan.ramp_per_s / len(plan.shares))
-    for _, looks in looking(fleet, plan, released):
-        done = sum(look.results for look in looks)
-        if done == len(plan.shares):
-            break
-    else:
-        raise FleetFault(f"only {done} of {len(plan.shares)} workers gave a result")
-    seen["released_s"] = time.monotonic() - released
+    seen["released_s"] = until("results", workers, "release", plan.ramp_per_s / workers)
     seen["hosts"] = list(fleet.call("report").values())
     for host in seen["hosts"]:
         for worker in host.workers:
             if worker.void:
                 raise FleetFault(f"worker {worker.worker} on host {host.host}: {worker.void}")
-
-
-def looking(
-    fleet: Fleet, plan: FleetPlan, since: float
-) -> Iterator[tuple[float, list[HostStatus]]]:
-    """Seconds since then, and the status of every host, until patience is at an end."""
-    while time.monotonic() - since <= plan.patience_s:
-        looked = time.monotonic()
-        looks = fleet.call("look")
-        yield time.monotonic() - since, list(looks.values())
-        took = time.monotonic() - looked
-        with interruptible():
-            time.sleep(max(LOOK_EVERY_S - took, LOOK_REST * took))

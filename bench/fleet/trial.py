@@ -1,19 +1,16 @@
 """What one trial of the fleet saw, a sample of ``fleet.jsonl``; and how it is planned.
 
 A plan divides the connections among the hosts. A *share* is one worker process with its slots, and
-one server process that holds the other ends. Both need a descriptor per connection, and the pair of
-addresses between them needs an ephemeral port per connection. The tighter of the two limits the
-size of a share, and the number of connections then decides how many shares there are. Whether a
-machine has room for its shares is for its own doctor to say (:mod:`bench.machine.doctor`).
+one server process that holds the other ends. Both need a descriptor for each connection, and the
+pair of addresses between them an ephemeral port. The tighter of the two limits the size of a share.
+Whether a machine has room for its shares, its own doctor says (:mod:`bench.machine.doctor`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from types import MappingProxyType
-from typing import Final
+from dataclasses import replace
+from typing import Final, NamedTuple
 
 from pydantic import Field
 
@@ -23,10 +20,39 @@ from bench.plan.participants import only
 from bench.plan.workloads import Point, c10k
 from bench.run.preflight import SERVER_KIB, THREADED, client_kib
 from bench.schema import Ledger, Record
-from bench.sides.servers import Tls
 from bench.study.record import Run, Study, StudyError
-from bench.text import GIB, KIB, MIB, plural
-from crawlers.backend import Backend
+from bench.text import KIB, MIB, plural
+from crawlers.catalogue import OURS
+
+# --- what a machine and a process have and need ------------------------------------------------
+
+CONNECTION_KIB: Final = {"callbacks": (15, 64), "generators": (16, 68), "async_await": (24, 328)}
+"""KiB of both ends, and what TLS adds; doctor and preflight have more to spare, for others."""
+SHARE_BYTES: Final = 48 * MIB
+"""Private memory of a worker and its server before their first connection."""
+HOST_BYTES: Final = 256 * MIB
+"""The warm-up server and what else runs on a host."""
+PORTS_SHARE: Final = 0.4
+"""The fraction of an address pair's ports that a share may use.
+
+connect() first tries all ports of one parity (__inet_hash_connect in net/ipv4/inet_hashtables.c).
+Once that half is nearly used up, it searches thousands of ports: with 16,667 connections for 28,232
+ports, the ramp stalled at 14,000 with all processors busy in the kernel.
+"""
+RAMP_PER_S: Final = 5000
+"""Connections that the whole fleet opens per second, by default."""
+TLS_RAMP_PER_S: Final = 500
+"""The same over TLS, where each connection takes a handshake at both ends."""
+PATIENCE: Final = 3.0
+"""A ramp or a release may take this many times its planned time, plus :data:`SPARE_S`."""
+SPARE_S: Final = 60.0
+
+
+class Share(NamedTuple):
+    number: int
+    connections: int
+    host: str
+
 
 # --- the record ----------------------------------------------------------------------------
 
@@ -73,13 +99,9 @@ class Moment(Record):
     connections: int  # held, counted by the servers
     used_bytes: int | None  # of memory, in addition to that before the first connection
 
-    @property
-    def used_gib(self) -> float | None:
-        return None if self.used_bytes is None else max(self.used_bytes, 0) / GIB
-
 
 class FleetTrial(Record):
-    """One trial of the whole fleet, with everything that its hosts reported."""
+    """One trial of the whole fleet: as planned, and with everything that its hosts reported."""
 
     backend: str
     tls: str | None  # "TLS 1.3, ecdsa, tickets"; None: plain HTTP
@@ -99,13 +121,67 @@ class FleetTrial(Record):
     def words(self) -> str:
         return words_of(self.label)
 
+    # --- the plan ---
+
+    @property
+    def shares(self) -> list[Share]:
+        """As large as the limits of a process allow; every host gets as many, if possible.
+
+        Raises :class:`StudyError` if a process cannot hold any connection.
+        """
+        hosts, total = self.hosts, self.connections
+        most = (min(h.descriptors - SPARE_DESCRIPTORS, int(h.ports * PORTS_SHARE)) for h in hosts)
+        if (largest := min(most)) < 1:
+            raise StudyError("a process cannot hold a single connection here: ulimit -n is too low")
+        count = max(-(-total // largest), min(len(hosts), total))
+        return [
+            Share(n, total // count + (n < total % count), hosts[n % len(hosts)].host)
+            for n in range(count)
+        ]
+
+    def shares_of(self, host: str) -> list[Share]:
+        return [share for share in self.shares if share.host == host]
+
+    def point(self, share: Share) -> Point:
+        """What the worker of a share does, as a campaign plans it."""
+        per_s = self.ramp_per_s * share.connections / self.connections
+        point = c10k(share.connections, only((self.backend,), 1), tls=bool(self.tls), per_s=per_s)
+        return replace(point, deadline_s=2 * self.patience_s)
+
+    def needs(self, host: str) -> Needs:
+        """What a host needs for its shares."""
+        shares, family = self.shares_of(host), getattr(OURS.get(self.backend), "family", "")
+        connections = sum(share.connections for share in shares)
+        usual = BYTES_PER_CONNECTION // KIB, client_kib(self.backend) + SERVER_KIB
+        plain, encrypted = CONNECTION_KIB.get(self.backend, usual)
+        return Needs(
+            connections=connections,
+            threads=connections if family == THREADED else 0,
+            shares=max(len(shares), 1),
+            connection_bytes=KIB * (plain + (encrypted if self.tls else 0)),
+            process_bytes=len(shares) * SHARE_BYTES + HOST_BYTES,
+        )
+
+    @property
+    def patience_s(self) -> float:
+        return PATIENCE * self.connections / self.ramp_per_s + SPARE_S
+
+    def refusal(self, examined: Mapping[str, Sequence[CheckResult]]) -> str | None:
+        """Why it does not fit, by what the doctors of hosts say; None if it does."""
+        limits = "; ".join(
+            f"{result.check} on {host}: {result.found} ({result.fix})"
+            for host, results in examined.items()
+            for result in results
+            if result.level == "refusal"
+        )
+        named = f"{self.connections:,} connections of {self.words}"
+        return f"{named} do not fit: {limits}" if limits else None
+
+    # --- what was seen ---
+
     @property
     def workers(self) -> list[Worker]:
         return [worker for host in self.hosts for worker in host.workers]
-
-    def counted(self, counter: str) -> int | None:
-        """By how much a counter of the kernel rose, added over hosts."""
-        return added(host.kernel.get(counter) for host in self.hosts)
 
     def per_connection(self, parts: Sequence[str]) -> float | None:
         """Bytes of some parts per connection; None if one of them was not measured."""
@@ -154,128 +230,3 @@ def sentence(trial: FleetTrial) -> str:
         f"{trial.words}, {trial.connections:,} connections, {workers}: "
         f"all held after {trial.opened_s:.1f} s, released in {trial.released_s:.1f} s{each}"
     )
-
-
-# --- the plan ------------------------------------------------------------------------------
-
-CONNECTION_KIB: Final = {"callbacks": (15, 64), "generators": (16, 68), "async_await": (24, 328)}
-"""KiB of both ends, kernel and user, and what TLS adds to them, rounded up.
-
-For other backends the doctor and :mod:`bench.run.preflight` have figures with more to spare.
-"""
-
-SHARE_BYTES: Final = 48 * MIB
-"""Private memory of a worker and its server before their first connection."""
-
-HOST_BYTES: Final = 256 * MIB
-"""The warm-up server and what else runs on a host."""
-
-PORTS_SHARE: Final = 0.4
-"""The fraction of an address pair's ports that a share may use.
-
-connect() first tries all ports of one parity, one after another
-(__inet_hash_connect in net/ipv4/inet_hashtables.c). Once that half is nearly used
-up, each further connection searches thousands of ports: with 16,667 connections
-for 28,232 ports, the ramp stalled at 14,000 with all processors busy in the kernel.
-"""
-
-RAMP_PER_S: Final = 5000
-"""Connections that the whole fleet opens per second, by default."""
-TLS_RAMP_PER_S: Final = 500
-"""The same over TLS, where each connection takes a handshake at both ends."""
-PATIENCE: Final = 3.0
-"""A ramp or a release may take this many times its planned time, plus :data:`SPARE_S`."""
-SPARE_S: Final = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    number: int
-    connections: int
-    host: str
-
-
-@dataclass(frozen=True)
-class FleetPlan:
-    """Connections divided evenly among hosts, opened at a pace."""
-
-    connections: int
-    backend: Backend
-    hosts: Sequence[HostRecord]
-    over_tls: bool = False
-    ramp_per_s: float = RAMP_PER_S
-
-    @cached_property
-    def shares(self) -> tuple[Share, ...]:
-        """As large as the limits of a process allow; every host gets as many, if possible.
-
-        Raises :class:`StudyError` if a process cannot hold any connection.
-        """
-        hosts, total = self.hosts, self.connections
-        most = (min(h.descriptors - SPARE_DESCRIPTORS, int(h.ports * PORTS_SHARE)) for h in hosts)
-        if (largest := min(most)) < 1:
-            raise StudyError("a process cannot hold a single connection here: ulimit -n is too low")
-        count = max(-(-total // largest), min(len(hosts), total))
-        sizes = (total // count + (number < total % count) for number in range(count))
-        return tuple(
-            Share(number, size, hosts[number % len(hosts)].host)
-            for number, size in enumerate(sizes)
-        )
-
-    def shares_of(self, host: str) -> list[Share]:
-        return [share for share in self.shares if share.host == host]
-
-    def point(self, share: Share) -> Point:
-        """What the worker of a share does, as a campaign plans it."""
-        who = only((self.backend.name,), 1)
-        per_s = self.ramp_per_s * share.connections / self.connections
-        point = c10k(share.connections, who, tls=self.over_tls, per_s=per_s)
-        return replace(point, deadline_s=2 * self.patience_s)
-
-    def needs(self, host: str) -> Needs:
-        """What a host needs for its shares."""
-        shares = self.shares_of(host)
-        connections = sum(share.connections for share in shares)
-        usual = BYTES_PER_CONNECTION // KIB, client_kib(self.backend.name) + SERVER_KIB
-        plain, encrypted = CONNECTION_KIB.get(self.backend.name, usual)
-        return Needs(
-            connections=connections,
-            threads=connections if self.backend.family == THREADED else 0,
-            shares=max(len(shares), 1),
-            connection_bytes=KIB * (plain + encrypted * self.over_tls),
-            process_bytes=len(shares) * SHARE_BYTES + HOST_BYTES,
-        )
-
-    @property
-    def ramp_s(self) -> float:
-        return self.connections / self.ramp_per_s
-
-    @property
-    def patience_s(self) -> float:
-        return PATIENCE * self.ramp_s + SPARE_S
-
-    def trial(self, seen: Mapping[str, object] = MappingProxyType({})) -> FleetTrial:
-        """The record of its trial, with what that has seen so far."""
-        planned = {
-            "backend": self.backend.name,
-            "tls": Tls().words if self.over_tls else None,
-            "connections": self.connections,
-            "ramp_per_s": self.ramp_per_s,
-            "hosts": list(self.hosts),
-        }
-        return FleetTrial.model_validate({**planned, **seen})
-
-    @property
-    def words(self) -> str:
-        """``1,000,000 connections of callbacks over TLS``."""
-        return f"{self.connections:,} connections of {self.trial().words}"
-
-    def refusal(self, examined: Mapping[str, Sequence[CheckResult]]) -> str | None:
-        """Why it does not fit, by what the doctors of hosts say; None if it does."""
-        limits = "; ".join(
-            f"{result.check} on {host}: {result.found} ({result.fix})"
-            for host, results in examined.items()
-            for result in results
-            if result.level == "refusal"
-        )
-        return f"{self.words} do not fit: {limits}" if limits else None

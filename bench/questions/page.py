@@ -39,7 +39,7 @@ from bench.questions.question import (
 from bench.show.figures import Bars, Colour, Figure, Panel, Stack
 from bench.show.measured import US, Measure, Measured, within
 from bench.show.table import Table
-from bench.show.words import blocks_words, differences, of_blocks, point_words, strongest
+from bench.show.words import blocks_words, differences, of_blocks, point_words, silence, strongest
 from bench.text import listing, plural
 from crawlers.registry import MODELS
 
@@ -334,6 +334,7 @@ def cpu(analysis: Analysis) -> Figure | None:
     sample = next(iter(trials.values()))[0]
     drawn = {label: total.median for label, total in totals.items()}
     head = titled(analysis, point, drawn, "A crawled page")
+    why = silence(analysis, CPU_PER_1000, sample.workload, point)
     return Figure(
         name="cpu",
         title="Processor time per page, user and system",
@@ -344,5 +345,5 @@ def cpu(analysis: Analysis) -> Figure | None:
             [Panel("processor time of the crawler per page", bars, US, samples=samples)],
             parts={USER: "own", SYSTEM: "faint"},
         ),
-        notes=(interval_of(head),) if head else (),
+        notes=(interval_of(head),) if head else (why,) if why else (),
     )

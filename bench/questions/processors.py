@@ -20,18 +20,13 @@ from bench.plan.participants import BASE, SPREADING, Label
 from bench.questions.question import Answer, Headline
 from bench.schema import TrialRecord
 from bench.show import cells
-from bench.show.figures import Bars, Figure, Panel
-from bench.show.measured import TIMES
 from bench.show.table import MISSING, CellMakers, Column, name, tabled, words
-from bench.show.words import BY_SERVER, of_blocks
 from bench.text import plural
 
 NAME: Final = "processors"
 ASKS: Final = "What do several processors gain?"
 ACROSS: Final = True
 RATE: Final = replace(stats.PAGES_PER_S, workloads=(NAME,))
-SERVER: Final = {"apart": "server on another", "shared": "server on the same"}
-"""What is said of a point, by its parameter ``processors``."""
 
 ABOUT: Final = (
     "Whole trials of one crawl at 100 slots, without delay; ratios of pages per second are to "
@@ -112,11 +107,11 @@ def answer(analysis: Analysis) -> Answer | None:
     spread = [row for row in places if row.spreads]
     head = headline(machine, spread)
     caption = "On all processors, against the models on one"
+    notes = ["○: limited by the server."] * any(row.hollow for row in places)
     return Answer(
         head,
         f"{FEW} {COMMAND}" if machine == 2 else COMMAND,
-        tables=[tabled(caption, COLUMNS, places, about=ABOUT, grouped=True)],
-        figures=[figure(machine, spread, head)] if any(row.ratio for row in spread) else [],
+        tables=[tabled(caption, COLUMNS, places, about=ABOUT, notes=notes, grouped=True)],
     )
 
 
@@ -139,40 +134,9 @@ COLUMNS: Final[CellMakers[ProcessorsRow]] = (
     (name("backend"), lambda row: row.label),
     (name("server"), lambda row: f"server {row.how}"),
     (Column("client’s processors"), lambda row: str(len(row.client) or MISSING)),
-    (Column(RATES), lambda row: cells.spread(stats.spread(row.rates.values()))),
+    (Column(RATES), lambda row: cells.spread(stats.spread(row.rates.values())) + " ○" * row.hollow),
     (Column(RATIO), lambda row: cells.ratio(row.ratio, base=row.compared is None)),
     (words("verdict"), lambda row: row.ratio.verdict if row.ratio else ""),
     (Column("CPU µs per page"), lambda row: cells.figure(stats.middle(row.cpu.values()))),
     (Column("trials"), lambda row: str(len(row.rates))),
 )
-
-
-def figure(machine: int, spread: Sequence[ProcessorsRow], head: Headline) -> Figure:
-    places: dict[tuple[str, int], dict[str, ProcessorsRow]] = defaultdict(dict)
-    for row in spread:
-        if row.client and row.ratio:
-            places[row.how, len(row.client)][row.label] = row
-    panels = [
-        Panel(
-            f"{plural(number, 'processor')}, {SERVER[how]}",
-            {label: [row.ratio.spread if row.ratio else None] for label, row in drawn.items()},
-            TIMES,
-            [label for label, row in drawn.items() if row.hollow],
-            samples={label: [row.ratio.per_block] for label, row in drawn.items() if row.ratio},
-        )
-        for (how, number), drawn in sorted(places.items())
-    ]
-    return Figure(
-        name=NAME,
-        title="Many processors, against callbacks on one",
-        headline=head.text.replace("`", ""),
-        subtitle="Pages per second over those of callbacks on one processor, by the client’s "
-        f"processors; this machine has {machine}. {stats.AT_LEVEL} intervals over "
-        + of_blocks(row.ratio.blocks for row in spread if row.client and row.ratio),
-        data=Bars(panels),
-        notes=(
-            "What can use many processors gets all that the server leaves it, or shares all with "
-            "it; callbacks has one.",
-            *([BY_SERVER] * any(panel.hollow for panel in panels)),
-        ),
-    )

@@ -17,9 +17,8 @@ from bench.plan.workloads import mean_delay_s
 from bench.questions.question import Answer, Headline, interval_of, stated, upright
 from bench.schema import TrialRecord
 from bench.show.figures import Axis, Figure, LinePoint, Lines, Plot, calculated
-from bench.show.words import blocks_words, difference, point_words, strongest
+from bench.show.words import blocks_words, difference, leading, point_words, silence
 from bench.text import count, plural
-from crawlers.registry import MODELS
 
 NAME: Final = "waiting"
 ASKS: Final = "What does a slow server change?"
@@ -59,10 +58,7 @@ def answer(analysis: Analysis) -> Answer | None:
 def _headline(analysis: Analysis, behind: Sequence[TrialRecord]) -> Headline:
     """The largest difference that is shown between models: at 100 slots, or else anywhere."""
     where = f"With a delay of {_median_ms(behind[0])} ms"
-    here = [c for c in analysis.compare(PAGES_PER_S) if c.workload == BEHIND]
-    models = [c for c in here if {c.label, c.base} <= {*MODELS}] or here
-    point = analysis.reference_point(BEHIND)
-    best = strongest(c for c in models if c.point == point) or strongest(models)
+    best = leading(analysis, PAGES_PER_S, BEHIND)
     if best is None:
         blocks = plural(len({trial.block for trial in behind}), "block")
         return Headline(f"{where}, no difference between models is shown", blocks)
@@ -102,6 +98,7 @@ def _figure(analysis: Analysis, workload: str, lines: Mapping[str, Sequence[Line
     here = [c for c in analysis.compare(PAGES_PER_S) if c.point == trial.point]
     verb = "crawl" if workload == WITHOUT else "fetch"
     head = stated(here, drawn, lambda compared: _rates(compared, verb, point_words(trial)))
+    why = interval_of(head) if head else silence(analysis, PAGES_PER_S, workload)
     axis = Axis("slots (one connection and one request at a time each)", "counts")
     ends = sorted({point.x for line in lines.values() for point in line})
     most = [calculated(n, n / delay_s) for n in ends] if delay_s else []
@@ -120,7 +117,7 @@ def _figure(analysis: Analysis, workload: str, lines: Mapping[str, Sequence[Line
         data=Lines([plot]),
         notes=(
             *[f"Dotted: {LITTLE}, the most that anything can fetch."] * bool(most),
-            *([interval_of(head)] if head else []),
+            *filter(None, [why]),
         ),
     )
 

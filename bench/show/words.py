@@ -8,7 +8,7 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import Comparison, Spread
+from bench.analysis.stats import Comparison, Metric, Spread
 from bench.analysis.wording import against, change, interval, prose
 from bench.plan.participants import Label
 from bench.schema import Environment, TrialRecord
@@ -77,6 +77,13 @@ def differences(comparisons: Iterable[Comparison], less: str) -> str | None:
     return "; ".join(parts) or None
 
 
+def of_models(comparisons: Iterable[Comparison]) -> list[Comparison]:
+    """The comparisons between the four models, or all where there are none."""
+    everything = list(comparisons)
+    models = [c for c in everything if c.label in MODELS and c.base in MODELS]
+    return models or everything
+
+
 def strongest(comparisons: Iterable[Comparison]) -> Comparison | None:
     """The largest difference shown, by the near end of its interval.
 
@@ -88,6 +95,29 @@ def strongest(comparisons: Iterable[Comparison]) -> Comparison | None:
         return not c.server_limited, max(low, 1 / high)
 
     return max((c for c in comparisons if c.ratio.shown), key=size, default=None)
+
+
+def leading(analysis: Analysis, metric: Metric, workload: str) -> Comparison | None:
+    """What the headline of a workload's chart is about.
+
+    The largest difference between models at the workload's reference point, or at any
+    point where that shows none.
+    """
+    point = analysis.reference_point(workload)
+    models = of_models(c for c in analysis.compare(metric) if c.workload == workload)
+    return strongest(c for c in models if c.point == point) or strongest(models)
+
+
+def silence(
+    analysis: Analysis, metric: Metric, workload: str, point: str | None = None
+) -> str | None:
+    """Why the headline claims no difference; None where one is shown, or nothing compared."""
+    models = of_models(
+        c for c in analysis.compare(metric) if c.workload == workload and point in (None, c.point)
+    )
+    if not models or any(c.ratio.shown for c in models):
+        return None
+    return f"No difference is claimed: {listing(sorted({c.ratio.reason for c in models}))}."
 
 
 def between(low: int, high: int, word: str) -> str:

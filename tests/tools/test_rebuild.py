@@ -16,8 +16,7 @@ from bench.claims.verdict import Evidence
 from bench.launch import RESULTS, ROOT
 from bench.report import campaigns
 from tests.bench import committed
-from tools import rebuild
-from tools.markdown import with_block
+from tools import rebuild, with_block
 
 MOST_BYTES = 16_000_000
 """Half of it campaigns of the headlines, at 0.6 MB each: every further one narrows intervals."""
@@ -75,7 +74,7 @@ def test_a_folder_is_what_its_records_give(name: str, results: list[Path], tmp_p
     """Rebuild with: python -m tools.rebuild."""
     for records in (RESULTS / name).glob("*.jsonl*"):  # the report links to them
         shutil.copy(records, tmp_path)
-    rebuild.FOLDERS[name](tmp_path)
+    rebuild.write(name, tmp_path)
     made = {file.relative_to(tmp_path): file for file in tmp_path.rglob("*") if file.is_file()}
     mine = [file for file in results if file.parts[0] == name]
     inside = {file: Path(*file.parts[1:]) for file in mine}

@@ -90,7 +90,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for module in (site, slides):
             patch.setattr(module, "analysis_in", lambda file: committed.analysis(file.parent.name))
         patch.setattr(Slide, "save", partialmethod(save, Slide.save))
-        site.build(folder, RESULTS / "reference")
+        site.build(folder)
     return folder
 
 

@@ -1,4 +1,8 @@
-"""Builds the site: ``python -m tools.site``, or ``nox -s docs``."""
+"""Builds the site: ``python -m tools.site`` (``nox -s docs`` installs what it needs).
+
+Sphinx turns the documents into pages (:mod:`~tools.site.conf`), the report is drawn beside them,
+and every link is checked (:mod:`~tools.site.links`). ``navigation.toml`` has the order.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,6 @@ from tools import sidebyside
 from tools.site import conf, links
 
 SETTINGS: Final = Path(__file__).parent
-FLEET: Final = RESULTS / "fleet"
 LACKING: Final = (
     ('<p class="caption" role="heading">', '<p class="caption" role="heading" aria-level="2">'),
     ('<aside class="sidebar-drawer">', '<aside class="sidebar-drawer" aria-label="Site">'),
@@ -30,8 +33,8 @@ LACKING: Final = (
 """What Furo writes, and what it should: names and levels that a screen reader needs."""
 
 
-def build(folder: Path, reference: Path) -> None:
-    """Build the site of this repository, with the report of the campaign in ``reference``.
+def build(folder: Path) -> None:
+    """Build the site of this repository, with the report of the reference campaign.
 
     Exits when Sphinx complains of anything, or a link leads nowhere.
     """
@@ -49,32 +52,25 @@ def build(folder: Path, reference: Path) -> None:
             text = text.replace(short, better)
         filesystem.write_text(file, text)
     shutil.copy(folder / f"{conf.root_doc}.html", folder / "index.html")
-    campaign(store.trials_file(reference), (folder / conf.REPORT).parent)
+    file, place = store.trials_file(store.REFERENCE), (folder / conf.REPORT).parent
+    filesystem.make_folder(place)
+    for records in file.parent.glob("*.jsonl*"):  # the report links to them
+        shutil.copy(records, place)
+    page.build(analysis_in(file), place, file, ledger.sections)
+    talk = slides.tell(Material.load(file.parent, RESULTS / "fleet"))
+    filesystem.write_text(folder / conf.SLIDES, slides.html(talk))
     filesystem.write_text(folder / conf.CODE, sidebyside.html())
     if wrong := links.wrong(folder, ROOT):
         raise SystemExit("\n".join([f"{len(wrong)} links are wrong:", *wrong]))
 
 
-def campaign(file: Path, folder: Path) -> None:
-    """Write the report and the slides, and put the records there that the report links to."""
-    filesystem.make_folder(folder)
-    for records in file.parent.glob("*.jsonl*"):
-        shutil.copy(records, folder)
-    page.build(analysis_in(file), folder, file, ledger.sections)
-    talk = slides.tell(Material.load(file.parent, FLEET if FLEET.is_dir() else None))
-    filesystem.write_text(folder / Path(conf.SLIDES).name, slides.html(talk))
-
-
 def main() -> None:
     """Build, and say where it is."""
     parser = argparse.ArgumentParser(prog="python -m tools.site", description=__doc__)
-    out, reference = ROOT / "build" / "site", RESULTS / "reference"
-    words = "folder (default: build/site)"
+    words, out = "folder (default: build/site)", ROOT / "build" / "site"
     parser.add_argument("--out", type=Path, default=out, help=words)
-    words = "whose report the site has (default: results/reference)"
-    parser.add_argument("--campaign", type=Path, default=reference, help=words)
     options = parser.parse_args()
-    build(options.out.resolve(), options.campaign)
+    build(options.out.resolve())
     print(f"site: {shown(options.out / 'index.html')}")
 
 

@@ -30,18 +30,15 @@ class Page(HTMLParser):
             if name == "id" or (tag == "a" and name == "name"):
                 self.anchors.add(value)
             loaded = name in ("src", "srcset") or (tag, name) in LOADED
-            if loaded or name in ("href", "action"):
-                several = [part.split()[0] for part in value.split(",") if part.strip()]
-                for address in several if name == "srcset" else [value]:
-                    self._link(address, loaded=loaded)
-
-    def _link(self, address: str, *, loaded: bool) -> None:
-        parts = urlsplit(address)
-        if parts.scheme in ("http", "https") or parts.netloc:
-            if loaded:
-                self.asks.append(address)
-        elif not parts.scheme:
-            self.links.append(address)
+            if not loaded and name not in ("href", "action"):
+                continue
+            several = [part.split()[0] for part in value.split(",") if part.strip()]
+            for address in several if name == "srcset" else [value]:
+                parts = urlsplit(address)
+                if parts.scheme in ("http", "https") or parts.netloc:
+                    self.asks += [address] * loaded
+                elif not parts.scheme:
+                    self.links.append(address)
 
 
 def wrong(folder: Path, source: Path) -> list[str]:

@@ -25,9 +25,10 @@ from bench.cli.options import names, positive
 from bench.cli.studies import exit_code
 from bench.fleet import hold, report
 from bench.fleet.hold import Fleet
-from bench.fleet.trial import RAMP_PER_S, STUDY, TLS_RAMP_PER_S, FleetPlan, FleetTrial
-from bench.machine.doctor import CheckResult, show
+from bench.fleet.trial import RAMP_PER_S, STUDY, TLS_RAMP_PER_S, FleetTrial
+from bench.machine.doctor import show
 from bench.plan import backends
+from bench.sides.servers import Tls
 from bench.study import runner
 from bench.study.record import StudyError
 from bench.study.runner import Program
@@ -65,8 +66,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         with hold.connected(arguments.scheduler) as fleet:
             plans = planned(arguments, fleet)
             if arguments.plan:
-                examined = [show_plan(fleet, plan, console) for plan in plans]
-                return FAILED if any(map(FleetPlan.refusal, plans, examined)) else DONE
+                return max(fits(fleet, plan, console) for plan in plans)
             programs = [program(fleet, plan) for plan in plans]
             out, rounds = arguments.out, arguments.repeats
             whole = runner.run(STUDY, out, programs, rounds, console, resume=arguments.resume)
@@ -75,41 +75,45 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     return exit_code([last], whole=whole)
 
 
-def planned(arguments: argparse.Namespace, fleet: Fleet) -> list[FleetPlan]:
+def planned(arguments: argparse.Namespace, fleet: Fleet) -> list[FleetTrial]:
     """A plan of each trial."""
-    hosts = list(fleet.limits.values())
     ramp = arguments.ramp or (TLS_RAMP_PER_S if arguments.tls else RAMP_PER_S)
     known = backends.choose(arguments.backends)
     for backend in known:
         if arguments.tls and backend.no_https:
             raise StudyError(f"{backend.name} has no HTTPS: {backend.no_https}")
     return [
-        FleetPlan(connections, backend, hosts, arguments.tls, ramp)
+        FleetTrial(
+            backend=backend.name,
+            tls=Tls().words if arguments.tls else None,
+            connections=connections,
+            ramp_per_s=ramp,
+            hosts=list(fleet.limits.values()),
+        )
         for connections in arguments.connections
         for backend in known
     ]
 
 
-def program(fleet: Fleet, plan: FleetPlan) -> Program[FleetTrial]:
+def program(fleet: Fleet, plan: FleetTrial) -> Program[FleetTrial]:
     refusal = plan.refusal(fleet.call("examine", plan))
-    name = f"{plan.trial().words}, {plan.connections:,} connections"
+    name = f"{plan.words}, {plan.connections:,} connections"
     return Program(name, lambda _: hold.measure(fleet, plan), refusal)
 
 
-def show_plan(fleet: Fleet, plan: FleetPlan, console: Console) -> dict[str, list[CheckResult]]:
-    """Show how a plan shares its connections; returns what the doctors of the hosts say."""
+def fits(fleet: Fleet, plan: FleetTrial, console: Console) -> int:
+    """Show how a plan shares its connections, and what the doctors say; the exit code."""
+    due_s = plan.connections / plan.ramp_per_s
     sizes = [share.connections for share in plan.shares]
-    console.print(
-        Text.assemble(
-            (f"\n{plan.words}", "bold"),
-            f": {plural(len(sizes), 'worker')} and as many servers, "
-            f"{max(sizes):,} connections each at most; "
-            f"{plan.ramp_per_s:,.0f}/s, so the last one is due after {plan.ramp_s:.0f} s",
-        )
+    heading = f"\n{plan.connections:,} connections of {plan.words}"
+    sharing = (
+        f": {plural(len(sizes), 'worker')} and as many servers, {max(sizes):,} connections each "
+        f"at most; {plan.ramp_per_s:,.0f}/s, so the last one is due after {due_s:.0f} s"
     )
+    console.print(Text.assemble((heading, "bold"), sharing))
     examined = fleet.call("examine", plan)
     for host, results in examined.items():
         if len(examined) > 1:
             console.print(f"{host}:")
         show(results)
-    return examined
+    return FAILED if plan.refusal(examined) else DONE

@@ -19,13 +19,13 @@ from bench.report.charts import kinds
 from bench.report.charts.look import Format, Look, Shape, style
 from bench.report.charts.slide import Slide
 from bench.show.figures import Bars, Figure, FigureData
-from bench.show.pictures import alone, alt, labels_of, ranged, says_something, ticked
+from bench.show.pictures import alone, alt, contradiction, labels_of, ranged, says_something, ticked
 from bench.show.words import BY_SERVER, footer
 
 ALONE: Final = "Pale, or hollow with a thin edge: a single trial."
 TICKED: Final = "Thin ticks: what each {} found."
 WITHOUT_TIMES: Final = frozenset(
-    {"memory", "c10k", "tls-memory", "hold", "both-ends", "slow_readers", "processors", "mixed"}
+    {"memory", "c10k", "tls-memory", "hold", "both-ends", "slow_readers", "mixed"}
 ) | {"accept", "serve", "mixed_server"}
 """Charts that need no word about a crawler's processors: their quantity, words of their own, or
 they are of servers."""
@@ -68,7 +68,7 @@ class Sheet:
     def draw(self, figure: Figure) -> Chart:
         """Draw one chart and write its alt text beside it.
 
-        Every file is complete or as it was. Raises :class:`bench.filesystem.FileError`.
+        Every file is complete or as it was. Raises :class:`bench.BenchError`.
         """
         words = alt(figure.title, figure.data)
         filesystem.write_text(self.folder / f"{figure.name}.txt", f"{words}\n")
@@ -138,8 +138,13 @@ def wordless(figure: Figure) -> Figure:
 
 
 def designed(figure: Figure) -> Figure:
-    """A question's figure as it is drawn: a backend has one name, that of its axis."""
+    """A question's figure as it is drawn; without a headline that its picture does not show.
+
+    In a chart a backend has one name, that of its axis.
+    """
     headline = figure.headline
+    if headline and contradiction(headline, figure.data, figure.title):
+        headline = None
     notes = figure.notes
     if not ranged(figure.data):
         notes = tuple(words for note in notes if (words := note.replace(RANGES, "").strip()))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -59,7 +58,7 @@ def test_everything_is_drawn_from_the_file(tmp_path: Path) -> None:
     made.kept(STUDY, tmp_path, run)
     found = report.report(STUDY.last(tmp_path))
     found.write(tmp_path, QUIET)
-    for name in ("fleet-ramp.svg", "fleet-ramp.png", "fleet-memory.svg"):
+    for name in ("fleet-ramp.svg", "fleet-ramp.png"):
         assert (tmp_path / "charts" / name).stat().st_size > 1000
     python = run.head.environment.python
     for design in found.designs:
@@ -67,7 +66,7 @@ def test_everything_is_drawn_from_the_file(tmp_path: Path) -> None:
         assert python in design.footer[0]
     text = (tmp_path / "summary.md").read_text()
     assert python in text
-    assert "| callbacks | 100,000 | 0 | 4.0 | 2.0 | 0 | not known | not known |" in text
+    assert "| callbacks | 100,000 | 0 | 4.0 | 2.0 | 6.00 | 0 | not known | not known |" in text
     assert "| sum, both ends | 9.00 |" in text
     assert "- threads over TLS, 90,000 connections: no room" in text
 
@@ -79,23 +78,7 @@ def test_a_line_leads_to_the_summit() -> None:
     assert all(point.y.count > 1 for point in line)
 
 
-def test_memory_is_called_flat_only_if_it_is(tmp_path: Path) -> None:
-    flat = report.memory(fleet(trial("callbacks", 1000), trial("callbacks", 10**6)))
-    steep = report.memory(fleet(trial("callbacks", 1000), trial("callbacks", 10**6, 2)))
-    assert isinstance(flat, Figure)
-    assert isinstance(steep, Figure)
-    assert flat.headline == (
-        "A connection of callbacks uses as much memory with 1,000,000 open as with 1,000"
-    )
-    assert steep.headline is None
-    blind = report.memory(fleet(trial("callbacks", 1000, growth={})))
-    assert isinstance(blind, str)
-    whole = report.report(fleet(trial("callbacks", 1000)))
-    replace(whole, designs=[blind]).write(tmp_path, QUIET)
-    assert list((tmp_path / "charts").iterdir()) == [], "what has no data is not drawn"
-
-
-def test_plain_and_encrypted_connections_stay_apart(tmp_path: Path) -> None:
+def test_plain_and_encrypted_connections_stay_apart() -> None:
     tls = {"tls": "TLS 1.3, ecdsa, tickets"}
     run = fleet(
         trial("callbacks", 10**6),
@@ -114,12 +97,6 @@ def test_plain_and_encrypted_connections_stay_apart(tmp_path: Path) -> None:
         "counted by the servers: callbacks 1M at 4 s. additional memory of the machines, GiB: "
         "callbacks 0.00391 at 4 s."
     )
-    drawn = report.memory(run)
-    assert isinstance(drawn, Figure)
-    assert "KiB per connection: callbacks 6 at 1M" in alt(drawn.title, drawn.data)
-    assert "callbacks/tls 12 at 1,000, 12 at 250k" in alt(drawn.title, drawn.data)
-    report.report(run).write(tmp_path, QUIET)
-    assert (tmp_path / "charts" / "fleet-memory.svg").is_file()
 
 
 def test_the_sentences_that_are_typed_are_what_the_records_give() -> None:
@@ -137,6 +114,7 @@ def test_what_hosts_counted_and_gained_is_added() -> None:
     one = trial("callbacks", 1000)
     both = one.model_copy(update={"hosts": [*one.hosts, *one.hosts]})
     assert both.per_connection(["user_bytes"]) == 2 * KIB
-    assert (both.counted("ListenOverflows"), both.counted("TCPTimeouts")) == (0, None)
+    assert report.risen("ListenOverflows", both) == "0"
+    assert report.risen("TCPTimeouts", both) == "not known"
     blind = both.model_copy(update={"hosts": [*one.hosts, HOST]})
     assert blind.per_connection(["user_bytes"]) is None

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bench.fleet import hold, trial
 from bench.fleet.hold import Fleet, Host, HostStatus
-from bench.fleet.trial import FleetPlan, HostRecord, Worker
+from bench.fleet.trial import FleetTrial, HostRecord, Worker
 from bench.machine import memory
 from bench.machine.doctor import SPARE_DESCRIPTORS, CheckResult
 from bench.machine.memory import Snapshot
@@ -21,13 +21,17 @@ from bench.machine.procfs import UNLIMITED, Slab
 from bench.schema import MemoryParts
 from bench.study.record import StudyError
 from bench.study.runner import Lost
-from crawlers.registry import load
 from tests.bench import small
 
-CALLBACKS = load("callbacks")
 HOST = HostRecord(
     host="10.0.0.1:1", cores=2, descriptors=20_000, ports=28_232, memory_available_bytes=64 << 30
 )
+
+
+def planned(connections: int, hosts: list[HostRecord], **others: Any) -> FleetTrial:
+    """A plan of ``callbacks``, or of another backend."""
+    values = {"backend": "callbacks", "tls": None, "ramp_per_s": 5000.0} | others
+    return FleetTrial(connections=connections, hosts=hosts, **values)
 
 
 def hosts(count: int, share: int = 10_000) -> list[HostRecord]:
@@ -39,7 +43,7 @@ def hosts(count: int, share: int = 10_000) -> list[HostRecord]:
 @settings(deadline=None)
 @given(st.integers(1, 3_000_000), st.integers(1, 7), st.integers(2_000, 20_000))
 def test_every_connection_has_one_place(connections: int, count: int, share: int) -> None:
-    made = FleetPlan(connections, CALLBACKS, hosts(count, share))
+    made = planned(connections, hosts(count, share))
     sizes = [part.connections for part in made.shares]
     assert sum(sizes) == connections
     assert all(1 <= size <= share for size in sizes)
@@ -52,19 +56,19 @@ def test_every_connection_has_one_place(connections: int, count: int, share: int
 
 
 def test_a_share_fits_the_descriptors_and_the_ports() -> None:
-    made = FleetPlan(1_000_000, CALLBACKS, [HOST])
+    made = planned(1_000_000, [HOST])
     assert len(made.shares) == 89
     assert max(part.connections for part in made.shares) < HOST.descriptors
-    few_ports = FleetPlan(1_000_000, CALLBACKS, [HOST.model_copy(update={"ports": 4000})])
+    few_ports = planned(1_000_000, [HOST.model_copy(update={"ports": 4000})])
     assert max(part.connections for part in few_ports.shares) < 4000 / 2
-    too_low = FleetPlan(1000, CALLBACKS, [HOST.model_copy(update={"descriptors": 100})])
+    too_low = planned(1000, [HOST.model_copy(update={"descriptors": 100})])
     with pytest.raises(StudyError, match="ulimit"):
         _ = too_low.shares
 
 
 def test_tls_takes_memory_and_nothing_else() -> None:
-    plain = FleetPlan(500_000, CALLBACKS, [HOST])
-    encrypted = FleetPlan(500_000, CALLBACKS, [HOST], over_tls=True)
+    plain = planned(500_000, [HOST])
+    encrypted = planned(500_000, [HOST], tls="TLS 1.3")
     before, after = plain.needs(HOST.host), encrypted.needs(HOST.host)
     assert after == replace(before, connection_bytes=after.connection_bytes)
     assert after.connection_bytes > before.connection_bytes
@@ -72,7 +76,7 @@ def test_tls_takes_memory_and_nothing_else() -> None:
 
 
 def test_what_does_not_fit_is_refused_with_the_limit_and_its_host() -> None:
-    made = FleetPlan(1_500_000, CALLBACKS, [HOST], over_tls=True)
+    made = planned(1_500_000, [HOST], tls="TLS 1.3")
     results = [
         CheckResult("memory", "refusal", "9 GiB needed, 8 GiB there", fix="add memory"),
         CheckResult("backlog", "warning", "4096"),
@@ -85,7 +89,7 @@ def test_what_does_not_fit_is_refused_with_the_limit_and_its_host() -> None:
 
 
 def test_threads_are_needed_by_the_share_and_by_the_machine() -> None:
-    made = FleetPlan(20_000, load("threads"), hosts(1, share=5_000))
+    made = planned(20_000, hosts(1, share=5_000), backend="threads")
     needs = made.needs(made.hosts[0].host)
     assert (needs.threads, needs.of_share(needs.threads)) == (20_000, 5_000)
 
@@ -95,14 +99,14 @@ def test_this_machine_can_be_read() -> None:
     limits = here.limits()
     assert limits.memory_available_bytes > 0
     assert limits.descriptors > 0
-    made = FleetPlan(10, CALLBACKS, [limits])
+    made = planned(10, [limits])
     assert made.refusal({"here": here.examine(made)}) is None
 
 
 @pytest.mark.slow
 def test_a_host_that_was_lost_and_is_back_ends_what_it_had() -> None:
     here = Host("here")
-    made = FleetPlan(10, CALLBACKS, [here.limits()])
+    made = planned(10, [here.limits()])
     before = set(small.family(os.getpid()))
     try:
         here.do("start", made)
@@ -137,7 +141,7 @@ def test_what_a_host_gained_is_by_owner_and_never_made_up() -> None:
     assert reasons["kernel_socket_bytes"] == memory.NO_SLABINFO
 
 
-PLAN = FleetPlan(10, CALLBACKS, [HOST], ramp_per_s=1e9)
+PLAN = planned(10, [HOST], ramp_per_s=1e9)
 
 
 class Stub:
@@ -173,8 +177,8 @@ def test_memory_is_read_once_all_are_held_and_before_any_is_released() -> None:
 @pytest.mark.parametrize(
     ("held", "results", "void", "reason"),
     [
-        (9, 0, None, "only 9 of 10 connections after 0 s"),
-        (10, 0, None, "only 0 of 1 workers gave a result"),
+        (9, 0, None, "only 9 of 10 held after 0 s"),
+        (10, 0, None, "only 0 of 1 results after 0 s"),
         (10, 1, "wrong digest", "worker 0 on host 10.0.0.1:1: wrong digest"),
     ],
 )

@@ -17,7 +17,6 @@ from bench.conditions.ways import ENCRYPTED, HANDSHAKE, NEW, PLAIN, TICKETS
 from bench.histograms import encode_latency
 from bench.plan.participants import PINNED, SWITCHING
 from bench.questions import (
-    accept,
     cancel,
     churn,
     crossover,
@@ -25,7 +24,7 @@ from bench.questions import (
     handovers,
     headers,
     page,
-    serve,
+    servers,
     timeouts,
     tls_pages,
 )
@@ -815,7 +814,7 @@ FAIRNESS: Cases = {
 
 def loaded(label: str = "", point: str = "", **update: Any) -> Lines:
     """A campaign of servers under load, in which something is different for one of them."""
-    lines = costed(serve.COLUMNS, backends=BACKENDS, blocks=5)
+    lines = costed(servers.SERVE, backends=BACKENDS, blocks=5)
     return where(lines, lambda t: t.label == label and point in ("", t.point), **update)
 
 
@@ -833,7 +832,7 @@ def accepted() -> Lines:
     """Connections were kept in other blocks; the load was slower than callbacks."""
     return where(
         costed(
-            accept.COLUMNS,
+            servers.ACCEPT,
             lambda label, key: US.get(label, 12.0) + 30.0 * (key == "all"),
             backends=BACKENDS,
             blocks=5,
@@ -936,7 +935,10 @@ def read_slowly(**options: Any) -> Lines:
 
 # --- every question ----------------------------------------------------------------------
 
-COSTED: Final = {question.NAME: question.COLUMNS for question in (churn, headers, serve, accept)}
+COSTED: Final = {
+    **{question.NAME: question.COLUMNS for question in (churn, headers)},
+    **{question.NAME: question for question in (servers.SERVE, servers.ACCEPT)},
+}
 MEASURED: dict[str, Callable[..., Lines]] = {
     "glance": campaign,
     "page": split,

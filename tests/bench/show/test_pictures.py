@@ -7,8 +7,7 @@ import pytest
 from bench.analysis.stats import Spread
 from bench.show.figures import Axis, Bars, LinePoint, Lines, Panel, Plot, Stack, calculated
 from bench.show.measured import US
-from bench.show.pictures import MOST, alone, alt, says_something
-from tests.bench.report.charts.contradictions import contradiction
+from bench.show.pictures import MOST, alone, alt, contradiction, says_something
 
 
 def one(value: float) -> Spread:

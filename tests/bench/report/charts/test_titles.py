@@ -14,19 +14,18 @@ from matplotlib.collections import LineCollection
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import Comparison, Ratio
+from bench.analysis.stats import Comparison, Metric, Ratio
 from bench.launch import RESULTS
 from bench.questions import answers
 from bench.report.charts import designed, laid_out, placed
 from bench.report.charts.look import Look, style
 from bench.schema import AnyRecord
 from bench.show.figures import Bars, Figure, Lines, Stack
-from bench.show.pictures import alt, labels_of, names_in
-from bench.show.words import BY_SERVER, difference, footer, of_blocks, sentence
-from tests.bench import committed
+from bench.show.pictures import alt, contradiction, labels_of, names_in
+from bench.show.words import BY_SERVER, difference, footer, leading, of_blocks, sentence, silence
+from tests.bench import committed, synthetic
 from tests.bench.questions.campaigns import for_users
 from tests.bench.report.charts.campaigns import designs_of, made, standard, unequal
-from tests.bench.report.charts.contradictions import contradiction
 from tests.bench.report.looks import crowded
 from tests.bench.synthetic import MODELS, analysed
 
@@ -62,6 +61,7 @@ def figures(analysis: Analysis) -> list[Figure]:
 
 @CAMPAIGNS
 def test_a_title_says_what_its_picture_shows(made_of: Made) -> None:
+    """The drawing would drop such a title; a question should not offer one."""
     for figure in figures(made_of()):
         assert contradiction(figure.headline or "", figure.data, figure.title) is None, figure.name
 
@@ -199,6 +199,14 @@ def test_differences_in_words(found: Comparison, words: str) -> None:
 def test_a_sentence_begins_with_a_capital_but_not_a_name() -> None:
     assert sentence("async/await takes less") == "Async/await takes less"
     assert sentence("aiohttp takes more") == "aiohttp takes more"
+
+
+@pytest.mark.parametrize("metric", [stats.PAGES_PER_S, stats.CPU_PER_1000])
+def test_a_headline_or_a_reason_for_none(metric: Metric) -> None:
+    for records in (made(), made(blocks=2), made(effects=False, noise=0.03)):
+        analysis = synthetic.analysed(records)
+        best = leading(analysis, metric, "throughput")
+        assert (best is None) == (silence(analysis, metric, "throughput") is not None)
 
 
 @pytest.mark.parametrize(
