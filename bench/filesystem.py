@@ -11,37 +11,33 @@ from pathlib import Path
 from bench import BenchError
 
 
-class FileError(BenchError):
-    """A file cannot be read or written; the message says which and why."""
-
-
 def read_text(file: Path) -> str:
-    """The text of a file. Raises :class:`FileError`."""
+    """The text of a file. Raises :class:`BenchError`."""
     try:
         return file.read_text(encoding="utf-8")
     except OSError as error:
-        raise FileError(f"{file}: {error.strerror}") from None
+        raise BenchError(f"{file}: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise FileError(f"{file}: not UTF-8 text ({error.reason} at byte {error.start})") from None
+        raise BenchError(f"{file}: not UTF-8 text ({error.reason} at byte {error.start})") from None
 
 
 def write_text(file: Path, text: str) -> None:
-    """Write a text file, and make its folder. Raises :class:`FileError`."""
+    """Write a text file, and make its folder. Raises :class:`BenchError`."""
     write_bytes(file, text.encode())
 
 
 def write_bytes(file: Path, data: bytes) -> None:
-    """Write a file, and make its folder. Raises :class:`FileError`."""
+    """Write a file, and make its folder. Raises :class:`BenchError`."""
     with replacing(file) as part:
         part.write_bytes(data)
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and those above it. Raises :class:`FileError`."""
+    """Make a folder and those above it. Raises :class:`BenchError`."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise FileError(f"{error.filename or folder}: {error.strerror}") from None
+        raise BenchError(f"{error.filename or folder}: {error.strerror}") from None
 
 
 @contextmanager
@@ -50,7 +46,7 @@ def replacing(file: Path) -> Iterator[Path]:
 
     After an error, such as a full disk, ``file`` is what it was before: no empty or torn file is
     left behind (after SIGKILL a hidden one is). A device such as /dev/stdout is written to
-    directly. Raises :class:`FileError`.
+    directly. Raises :class:`BenchError`.
     """
     target = Path(os.path.realpath(file))
     part = target.with_name(f".{target.name[:200]}.{os.getpid()}.part")
@@ -65,7 +61,7 @@ def replacing(file: Path) -> Iterator[Path]:
             shutil.copymode(target, part)
         part.replace(target)
     except OSError as error:
-        raise FileError(f"{file}: {error.strerror or error}") from None
+        raise BenchError(f"{file}: {error.strerror or error}") from None
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)

@@ -22,11 +22,10 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from bench import filesystem, store
+from bench import BenchError, filesystem, store
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.claims.experiments import ExperimentResult
-from bench.filesystem import FileError
 from bench.questions import analysis_of
 from bench.study.record import Run, Study
 from bench.tasks import study as tasks
@@ -337,12 +336,12 @@ class Claim(_Strict):
 
 
 def load(file: Path) -> Claim:
-    """Read one claim. Raises :class:`bench.filesystem.FileError`."""
+    """Read one claim. Raises :class:`bench.BenchError`."""
     try:
         written = tomllib.loads(filesystem.read_text(file))
         return Claim.model_validate({**written, "name": file.stem})
     except ValueError as error:
-        raise FileError(f"{file}: {' '.join(str(error).split())}") from None
+        raise BenchError(f"{file}: {' '.join(str(error).split())}") from None
 
 
 def load_all(folder: Path = SENTENCES) -> list[Claim]:

@@ -89,29 +89,14 @@ def fairness(
     kept = ended_s <= until
     slots, ended_s = slots[kept], ended_s[kept]
     done = np.bincount(slots, minlength=count)
+    of_each = (ended_s[slots == slot] for slot in range(count))
+    gaps = [float(np.diff(ended, prepend=0.0, append=until).max()) for ended in of_each]
     return Fairness(
         slots=count,
         until_s=round(until, 6),
         quantiles=list(QUANTILES),
         completions=np.quantile(done, QUANTILES).tolist(),
         silent=int((done == 0).sum()),
-        longest_gap_s=np.quantile(longest_gaps(slots, ended_s, count, until), QUANTILES).tolist(),
+        longest_gap_s=np.quantile(gaps, QUANTILES).tolist(),
         jain=float(done.sum() ** 2 / (count * (done**2).sum())),
     )
-
-
-def longest_gaps(
-    slots: npt.NDArray[np.int64], ended_s: npt.NDArray[np.float64], count: int, until: float
-) -> npt.NDArray[np.float64]:
-    """For each slot the longest time without a completion, from the start to ``until``."""
-    import numpy as np
-
-    every_slot = np.arange(count)
-    slot = np.concatenate([every_slot, slots, every_slot])
-    when = np.concatenate([np.zeros(count), ended_s, np.full(count, until)])
-    order = np.lexsort((when, slot))
-    slot, when = slot[order], when[order]
-    same = slot[1:] == slot[:-1]
-    longest = np.zeros(count)
-    np.maximum.at(longest, slot[1:][same], np.diff(when)[same])
-    return longest

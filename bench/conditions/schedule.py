@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 from bench.conditions.condition import Condition, Fields, Params
 from bench.schema import Ledger
 from bench.sides.protocol import Command, Result, Schedule
-from bench.sides.sides import Sides, encoded
+from bench.sides.sides import Sides
 
 if TYPE_CHECKING:  # a list of what to measure needs no numpy
-    import numpy as np
-    import numpy.typing as npt
+    from bench.histograms import FloatArray as Floats
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,59 +108,41 @@ class Opening(Condition):
         return replace(command, schedule=schedule, recorder="slots")
 
     def seen(self, sides: Sides) -> Fields:
+        from bench.histograms import encode_latency
+
         result, part = sides.result, steady(self, sides.seconds("ended"), sides.seconds("service"))
         if result is None or part is None:
             return {"elapsed_s": None, "pages_per_s": None}
-        elapsed_s = result.answered / part.rate
+        seconds, exchanges, service = part
+        elapsed_s = result.answered / (exchanges / seconds)
         return {
             "elapsed_s": elapsed_s,
             "pages_per_s": result.pages / elapsed_s,
-            "service_time": encoded(part.service),
+            "service_time": encode_latency(service),
         }
 
     def void(self, result: Result, ledger: Ledger, slots: int, parts: Fields) -> str | None:
         return NOTHING_STEADY if parts["pages_per_s"] is None else None
 
 
-@dataclass(frozen=True, slots=True)
-class Steady:
+NOTHING_STEADY = "the list ran out before all slots should have been at work: too few pages"
+"""Why a trial without a steady part does not count."""
+
+
+def steady(opening: Opening, ended: Floats, service: Floats) -> tuple[float, int, Floats] | None:
     """The part of a crawl with a paced start in which all its slots should be at work.
 
     It begins when the start is over (:attr:`Opening.settled_s`), whether a
     backend has kept up with the start or not: what it has not opened by then is its own delay. It
-    ends with the last start of an exchange, when the list has run out of pages. ``service`` are
-    the times of exchanges that began in it.
-    """
+    ends with the last start of an exchange, when the list has run out of pages.
 
-    seconds: float
-    exchanges: int
-    service: npt.NDArray[np.float64]
-
-    @property
-    def rate(self) -> float:
-        return self.exchanges / self.seconds
-
-
-NOTHING_STEADY = "the list ran out before all slots should have been at work: too few pages"
-"""Why a trial without such a part does not count."""
-
-
-def steady(
-    opening: Opening,
-    ended: npt.NDArray[np.float64],
-    service: npt.NDArray[np.float64],
-) -> Steady | None:
-    """The steady part of a crawl: when its exchanges ended, and how long they took.
-
-    Times are in seconds from the start of the crawl. None where there is no such part.
+    Takes when exchanges ended, from the start of the crawl, and how long they took. Gives the
+    seconds of that part, the exchanges that ended in it, and the times of those that began in it;
+    None where there is no such part.
     """
     started = ended - service
     since, until = opening.settled_s, float(started.max(initial=0.0))
     counted = int(((ended >= since) & (ended <= until)).sum())
     if until <= since or not counted:
         return None
-    return Steady(
-        seconds=until - since,
-        exchanges=counted,
-        service=service[started >= since],
-    )
+    return until - since, counted, service[started >= since]

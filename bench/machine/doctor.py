@@ -38,10 +38,6 @@ QUICK_CONNECTIONS = 3_000
 """The most that the quick profile holds, with as many threads: checked for by default."""
 
 
-class DoctorError(BenchError):
-    """This machine cannot even be checked; the message says what to do."""
-
-
 @dataclass(frozen=True, slots=True)
 class CheckResult:
     """One thing that was checked. ``effect`` and ``fix`` are empty when all is well."""
@@ -105,9 +101,9 @@ class Needs:
 
 
 def require_proc() -> None:
-    """Raise :class:`DoctorError` without Linux's /proc, where nothing can be read."""
+    """Raise :class:`BenchError` without Linux's /proc, where nothing can be read."""
     if not Path("/proc/self").exists():
-        raise DoctorError(
+        raise BenchError(
             "no /proc here, so nothing can be measured: use Linux, with mount -t proc proc /proc"
         )
 
@@ -115,7 +111,7 @@ def require_proc() -> None:
 def examine(needs: Needs) -> list[CheckResult]:
     """Run every check. Takes about half a second.
 
-    Raises :class:`DoctorError` without /proc.
+    Raises :class:`BenchError` without /proc.
     """
     require_proc()
     return [result for check in CHECKS for result in check(needs)]

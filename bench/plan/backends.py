@@ -36,15 +36,11 @@ ONLY_SERVERS = frozenset(SERVERS) - frozenset(OURS)
 """Names of servers that no crawler has."""
 
 
-class BackendsError(BenchError):
-    """A backend that the user asked for cannot run; the message says why and what to do."""
-
-
 def look_up(names: Sequence[str] | None = None, *pythons: Sequence[str]) -> list[Backend]:
     """Describe the named backends, or all of them, in the registry's order.
 
     ``missing`` says why one cannot run with all of these ``pythons``, by default with the
-    harness's own, or that it is not registered. Raises :class:`BackendsError` when the registry
+    harness's own, or that it is not registered. Raises :class:`BenchError` when the registry
     cannot be read.
     """
     rows = [on_one(python, names) for python in pythons or [OWN_PYTHON]]
@@ -55,25 +51,25 @@ def on_one(python: Sequence[str], names: Sequence[str] | None) -> list[Backend]:
     try:
         done = run_module(python, "bench.plan.backends", *(names or ()), timeout_s=TIMEOUT_S)
     except subprocess.TimeoutExpired:
-        raise BackendsError(
+        raise BenchError(
             f"the backends did not load in {TIMEOUT_S:g} s: this machine is overloaded; "
             "see who uses it with: uptime; top"
         ) from None
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise BackendsError(f"the registry of backends cannot be read: {last}")
+        raise BenchError(f"the registry of backends cannot be read: {last}")
     return [Backend(**json.loads(line)) for line in done.stdout.splitlines() if line[:1] == "{"]
 
 
 def choose(names: Sequence[str] | None, *pythons: Sequence[str]) -> list[Backend]:
     """Describe those backends as :func:`look_up` does; by default of all those that can run here.
 
-    Raises :class:`BackendsError` if one that is named does not exist, or cannot run.
+    Raises :class:`BenchError` if one that is named does not exist, or cannot run.
     """
     known = look_up(names, *pythons)
     for backend in known:
         if backend.missing and names is not None:
-            raise BackendsError(backend.missing)
+            raise BenchError(backend.missing)
     return [backend for backend in known if not backend.missing]
 
 
@@ -87,9 +83,9 @@ def base_of(names: Sequence[str]) -> str:
 
 
 def rebased(campaign: CampaignRecord, base: str) -> CampaignRecord:
-    """The campaign with ratios to another of its backends; raises :class:`BackendsError`."""
+    """The campaign with ratios to another of its backends; raises :class:`BenchError`."""
     if base not in campaign.backends:
-        raise BackendsError(
+        raise BenchError(
             f"--base {base}: not in campaign {campaign.campaign}, which has "
             f"{', '.join(campaign.backends)}"
         )

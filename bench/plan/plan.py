@@ -30,10 +30,6 @@ Selection = Collection[tuple[str, str]]
 """Pairs of point id and backend name."""
 
 
-class PlanError(BenchError):
-    """Nothing to do, or a plan that does not fit this version of the program."""
-
-
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One trial to run: its place in the campaign and in its block, and its label."""
@@ -157,7 +153,7 @@ def select(
 
     ``selection`` keeps the given pairs of point and backend; ``blocks`` replaces the profile's
     numbers of blocks; ``named`` and ``sharing`` are as in :func:`labels_of`.
-    Raises :class:`PlanError` when nothing is left.
+    Raises :class:`BenchError` when nothing is left.
     """
     chosen = []
     for point in profile.points:
@@ -172,7 +168,7 @@ def select(
             most = max(kept.values())
             chosen.append(PlannedPoint(point, kept | {Label(n): most for n in point.controls}))
     if not chosen:
-        raise PlanError("nothing to measure: no workload point is left with these backends")
+        raise BenchError("nothing to measure: no workload point is left with these backends")
     return chosen
 
 
@@ -219,7 +215,7 @@ def campaign_record(
 def rebuild(campaign: CampaignRecord) -> Plan:
     """The plan of a campaign that was started earlier.
 
-    Raises :class:`PlanError` when this program's workloads have changed since:
+    Raises :class:`BenchError` when this program's workloads have changed since:
     trials of two kinds must not share a campaign.
     """
     points = {point.id: point for point in profiles.profile(campaign.profile).points}
@@ -227,14 +223,14 @@ def rebuild(campaign: CampaignRecord) -> Plan:
     for entry in campaign.plan:
         point = points.get(entry.point)
         if point is None or point.params != entry.params:
-            raise PlanError(
+            raise BenchError(
                 f"the workload point {entry.point} has changed since campaign "
                 f"{campaign.campaign} was started; start a new campaign"
             )
         planned = {Label.parse(label): entry.blocks_of(label) for label in entry.labels}
         entries.append(PlannedPoint(point, planned))
     if not entries:
-        raise PlanError(f"campaign {campaign.campaign} has no plan to resume; start a new one")
+        raise BenchError(f"campaign {campaign.campaign} has no plan to resume; start a new one")
     return make(entries, campaign.seed)
 
 

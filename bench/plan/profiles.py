@@ -86,10 +86,6 @@ ON_ALL = ("processes", "loop_per_thread")
 """What may use every processor on every interpreter; without its lock, the loops do."""
 
 
-class ProfileError(BenchError):
-    """No such profile or workload; the message lists what there is."""
-
-
 @dataclass(frozen=True, slots=True)
 class Profile:
     """A named amount of measuring.
@@ -367,12 +363,12 @@ def profile(name: str, only: Sequence[str] | None = None) -> Profile:
 
     ``only`` names workloads or points. What the profile does not have comes from another one, from
     those in :data:`LAST` at the end, and the result is named after all of them.
-    Raises :class:`ProfileError` for an unknown name.
+    Raises :class:`BenchError` for an unknown name.
     """
     wanted = name.split(JOINED)
     for part in wanted:
         if part not in PROFILES:
-            raise ProfileError(f"unknown profile {part!r}: choose one of {', '.join(PROFILES)}")
+            raise BenchError(f"unknown profile {part!r}: choose one of {', '.join(PROFILES)}")
     order = (*wanted, *sorted(PROFILES, key=LAST.count)) if only else wanted
     parts = {part: PROFILES[part]() for part in order}
     taken: dict[str, list[str]] = {}
@@ -380,7 +376,7 @@ def profile(name: str, only: Sequence[str] | None = None) -> Profile:
         here = (part for part in parts if any(word in known_as(p) for p in parts[part].points))
         if (first := next(here, None)) is None:
             there = dict.fromkeys(p.workload for part in parts.values() for p in part.points)
-            raise ProfileError(
+            raise BenchError(
                 f"unknown workload or point {word!r}: see python -m bench list; "
                 f"workloads: {', '.join(there)}"
             )

@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from bench import store
+from bench import BenchError, store
 from bench.controls import CONTROLS
 from bench.launch import OWN_PYTHON, RESULTS, ROOT, shown
 from bench.machine import doctor, environment, interpreters
@@ -20,7 +20,7 @@ from bench.machine.interpreters import FoundInterpreter
 from bench.plan import backends, plan, profiles
 from bench.plan.durations import plan_s
 from bench.plan.participants import Label, on_each
-from bench.plan.plan import Plan, PlanError, PlannedPoint, Selection
+from bench.plan.plan import Plan, PlannedPoint, Selection
 from bench.plan.profiles import Profile
 from bench.run import judge, preflight
 from bench.run.campaign import INTERRUPTED, Campaign
@@ -97,7 +97,7 @@ def resume(options: Options, console: Console) -> Finished:
         earlier = store.load(log.path)
         record = earlier.campaign
         if earlier.end is not None and earlier.end.complete:
-            raise PlanError(f"campaign {record.campaign} is complete; nothing to resume")
+            raise BenchError(f"campaign {record.campaign} is complete; nothing to resume")
         names = list(dict.fromkeys(Label.parse(name).name for name in record.backends))
         pythons = options.interpreters
         if record.interpreters:

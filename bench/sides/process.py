@@ -31,7 +31,6 @@ from bench.sides.protocol import (
     Command,
     Failed,
     Message,
-    ProtocolError,
     Ready,
     Result,
     decode,
@@ -311,7 +310,7 @@ class WorkerProcess(Child):
     ) -> M:
         try:
             message = decode(self.receive(deadline, meanwhile))
-        except ProtocolError as error:
+        except ValueError as error:
             raise ProcessError(f"{self.what}: {error}") from None
         if isinstance(message, Failed):
             raise ProcessError(f"{self.what} failed: {message.error}")

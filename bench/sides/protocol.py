@@ -27,10 +27,6 @@ GO = "go"
 """The line that starts the timed crawl."""
 
 
-class ProtocolError(Exception):
-    """A line that is not a message."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
     """When requests are due: ``rate`` per second, evenly spaced or as a seeded Poisson process.
@@ -205,14 +201,14 @@ def encode(message: Message) -> str:
 def decode(line: str) -> Message:
     """The message in a line.
 
-    Raises :class:`ProtocolError` when there is none, or when it has other fields: harness and
+    Raises :class:`ValueError` when there is none, or when it has other fields: harness and
     worker may be of two releases where they run on two machines.
     """
     try:
         values = json.loads(line)
         message: Message = _build(MESSAGES[values.pop("message")], values)
     except (ValueError, AttributeError, KeyError, TypeError) as error:
-        raise ProtocolError(f"not a message: {line[:80]!r}: {error}") from None
+        raise ValueError(f"not a message: {line[:80]!r}: {error}") from None
     return message
 
 

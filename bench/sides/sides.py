@@ -74,13 +74,9 @@ class Sides:
         return np.fromfile(file, np.float64, count) if count else np.array([])
 
     def latency(self, name: str) -> Latency | None:
-        return encoded(self.seconds(name))
+        from bench.histograms import encode_latency
 
-
-def encoded(times: npt.NDArray[np.float64]) -> Latency | None:
-    from bench.histograms import encode_latency
-
-    return encode_latency(times)
+        return encode_latency(self.seconds(name))
 
 
 # --- how far a crawl or a load is ----------------------------------------------------------

@@ -43,7 +43,7 @@ class Report:
     def write(self, folder: Path, console: Console) -> None:
         """Write the summary, draw the charts, and show the tables.
 
-        Raises :class:`bench.filesystem.FileError`.
+        Raises :class:`bench.BenchError`.
         """
         filesystem.make_folder(folder / CHARTS)
         sheet = Sheet(folder / CHARTS, self.backends, ())

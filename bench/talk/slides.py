@@ -25,7 +25,6 @@ from pygments.lexers import PythonLexer
 
 from bench import BenchError, store
 from bench.analysis.analysis import Analysis
-from bench.analysis.wording import prose
 from bench.claims import ledger
 from bench.claims.verdict import Evidence, Judged, Verdict, judge
 from bench.costs import report as costs_report
@@ -41,6 +40,7 @@ from bench.report.charts import Sheet, wordless
 from bench.schema import Environment
 from bench.show.figures import Figure
 from bench.show.pictures import alt
+from bench.show.words import prose
 from bench.study.record import Run
 from bench.text import capital, listing, markdown_text, plural, size_words
 

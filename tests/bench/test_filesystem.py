@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import filesystem
-from bench.filesystem import FileError
+from bench import BenchError, filesystem
 from tests.programs import python
 
 WRITES_TOO_MUCH = """
@@ -18,7 +17,7 @@ from bench import filesystem
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))  # as if the disk were full
 try:
     filesystem.write_text(Path(sys.argv[1]), "x" * 5000)
-except filesystem.FileError as error:
+except BenchError as error:
     print(error)
 """
 
@@ -85,14 +84,14 @@ def test_a_device_is_written_to_and_not_replaced() -> None:
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path, path: str, message: str) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "file").touch()
-    with pytest.raises(FileError, match=message) as caught:
+    with pytest.raises(BenchError, match=message) as caught:
         filesystem.write_text(tmp_path / path, "text")
     assert "\n" not in str(caught.value)
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="nowhere: No such file"):
+    with pytest.raises(BenchError, match="nowhere: No such file"):
         filesystem.read_text(tmp_path / "nowhere")
     (tmp_path / "latin").write_bytes(b"\xe9")
-    with pytest.raises(FileError, match="latin: not UTF-8 text"):
+    with pytest.raises(BenchError, match="latin: not UTF-8 text"):
         filesystem.read_text(tmp_path / "latin")

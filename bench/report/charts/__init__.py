@@ -68,7 +68,7 @@ class Sheet:
     def draw(self, figure: Figure) -> Chart:
         """Draw one chart and write its alt text beside it.
 
-        Every file is complete or as it was. Raises :class:`bench.filesystem.FileError`.
+        Every file is complete or as it was. Raises :class:`bench.BenchError`.
         """
         words = alt(figure.title, figure.data)
         filesystem.write_text(self.folder / f"{figure.name}.txt", f"{words}\n")

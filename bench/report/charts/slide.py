@@ -276,7 +276,7 @@ class Slide:
     def save(self, path: Path, kind: Format) -> None:
         """Write the slide; the same slide gives the same bytes.
 
-        Raises :class:`bench.filesystem.FileError`.
+        Raises :class:`bench.BenchError`.
         """
         self.settle()
         metadata: dict[Format, dict[str, str | None]] = {

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench import schema, store
+from bench import BenchError, schema, store
 from bench.__main__ import main
 from bench.analysis.stats import METRICS
 from bench.claims import ledger
@@ -34,7 +34,6 @@ from bench.claims.verdict import (
     load_all,
     of_campaign,
 )
-from bench.filesystem import FileError
 from bench.launch import ROOT
 from bench.plan.profiles import profile
 from bench.questions import analysis_of
@@ -102,7 +101,7 @@ def test_every_claim_asks_for_what_exists() -> None:
 def test_a_bad_file_is_named_with_its_fault(tmp_path: Path, text: str, words: str) -> None:
     file = tmp_path / "bad.toml"
     file.write_text(text)
-    with pytest.raises(FileError, match=rf"(?s)bad\.toml.*{words}"):
+    with pytest.raises(BenchError, match=rf"(?s)bad\.toml.*{words}"):
         load(file)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bench.plan.backends import BackendsError, choose
+from bench import BenchError
+from bench.plan.backends import choose
 from crawlers.backend import Backend
 
 KNOWN = [
@@ -18,7 +19,7 @@ def test_what_cannot_run_is_left_out_unless_you_asked_for_it(
 ) -> None:
     monkeypatch.setattr("bench.plan.backends.look_up", lambda names, *pythons: KNOWN)
     assert choose(None) == KNOWN[:1]
-    with pytest.raises(BackendsError, match="install the extra"):
+    with pytest.raises(BenchError, match="install the extra"):
         choose(["threads", "absent"])
 
 
@@ -27,5 +28,5 @@ def test_backends_come_in_the_registrys_order_and_an_unknown_one_is_named() -> N
         "threads",
         "callbacks",
     ]
-    with pytest.raises(BackendsError, match="nonesuch"):
+    with pytest.raises(BenchError, match="nonesuch"):
         choose(["threads", "nonesuch"])

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench import BenchError
 from bench.plan import plan, profiles
 from bench.plan.participants import REMEDIES, Label
-from bench.plan.plan import PlanError, PlannedPoint
-from bench.plan.profiles import ProfileError
+from bench.plan.plan import PlannedPoint
 from bench.schema import CampaignRecord
 from crawlers.registry import MODELS
 from tests.bench import synthetic
@@ -48,11 +48,9 @@ def test_a_selection_keeps_pairs_of_point_and_backend() -> None:
 
 
 def test_an_empty_or_unknown_selection_is_refused() -> None:
-    with pytest.raises(PlanError, match="nothing to measure"):
+    with pytest.raises(BenchError, match="nothing to measure"):
         plan.select(profiles.profile("smoke", ["cost-100"]), ["threads"])
-    with pytest.raises(
-        ProfileError, match=r"point 'nonesuch'.*bench list; workloads: .*throughput,"
-    ):
+    with pytest.raises(BenchError, match=r"point 'nonesuch'.*bench list; workloads: .*throughput,"):
         plan.select(profiles.profile("smoke", ["nonesuch"]), MODELS)
 
 
@@ -127,9 +125,9 @@ def test_a_rebuilt_plan_has_the_same_turns() -> None:
 def test_a_changed_table_of_workloads_cannot_continue_a_campaign() -> None:
     record = recorded(plan.select(profiles.profile("smoke"), MODELS), "smoke")
     changed = record.plan[0].model_copy(update={"params": {"slots": 77}})
-    with pytest.raises(PlanError, match="has changed since"):
+    with pytest.raises(BenchError, match="has changed since"):
         plan.rebuild(record.model_copy(update={"plan": [changed]}))
-    with pytest.raises(PlanError, match="has no plan"):
+    with pytest.raises(BenchError, match="has no plan"):
         plan.rebuild(record.model_copy(update={"plan": []}))
 
 

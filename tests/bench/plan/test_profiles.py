@@ -9,11 +9,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from bench import BenchError
 from bench.analysis.stats import LEVEL, MIN_BLOCKS
 from bench.analysis.stats.memory import MIN_CONNECTION_COUNTS, theil_sen
 from bench.plan import plan, profiles
 from bench.plan.participants import BASE, CITED, PINNED, TWIN
-from bench.plan.profiles import ProfileError
 from bench.plan.workloads import Point
 from crawlers.registry import MODELS
 
@@ -25,7 +25,7 @@ def points(profile: str) -> dict[str, Point]:
 
 
 def test_an_unknown_profile_names_those_there_are() -> None:
-    with pytest.raises(ProfileError, match=r"unknown profile 'huge'.*smoke, quick, headlines"):
+    with pytest.raises(BenchError, match=r"unknown profile 'huge'.*smoke, quick, headlines"):
         profiles.profile("huge")
 
 
@@ -96,6 +96,7 @@ LONG_SWITCH = ("threads", "threads_long_switch")
         ("full", "fetch-100", ("threads",), ("threads", "threads#2")),
         ("full", "cost-100", MODELS, ("callbacks", "callbacks/null")),
         ("full", "churn-100", ("trio",), ("trio/plain", "trio/churn")),
+        ("full", "headers-100", MODELS[:1], [f"{MODELS[0]}/headers={n}" for n in (5, 20, 80)]),
         ("full", "tls-fetch-10", ("trio",), ("trio/plain", "trio/tls")),
         ("full", "tls-handshake-10", ("trio",), ("trio/churn", "trio/handshake", "trio/tickets")),
         ("full", "ladder-100", EVERYONE, (*EVERYONE, *TWINS)),

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from bench.conditions.held import RAMP_PER_S, TLS_RAMP_PER_S
 from bench.conditions.ways import ENCRYPTED, PLAIN
 from bench.plan import plan, profiles
 from bench.plan.durations import PAGES_PER_SLOT, sized
 from bench.plan.participants import CITED, TLS_PAGES, Label, usually
-from bench.plan.plan import PlannedPoint
-from bench.plan.workloads import MODES, c10k, in_modes
+from bench.plan.workloads import c10k, in_modes
 from bench.run.preflight import unable
 from crawlers.backend import Backend
 from crawlers.registry import MODELS, names
@@ -52,6 +49,8 @@ def test_the_server_is_told_how_many_header_lines_to_send() -> None:
     point = in_modes("headers", 100, 16000, ONE)
     sites = [sized(point, label).site for label in plan.labels_of(point, ["callbacks"])]
     assert [site.rpartition(":")[2] for site in sites] == ["5", "20", "80"]
+    assert point.params["modes"] == "headers=5 headers=20 headers=80"
+    assert point.params["ramp_per_s"] is None
 
 
 # --- TLS --------------------------------------------------------------------------------
@@ -68,29 +67,3 @@ def test_connections_held_over_tls_are_opened_more_slowly_and_recorded() -> None
 
 def test_every_backend_that_a_table_names_exists() -> None:
     assert {*CITED, *TLS_PAGES} <= set(names())
-
-
-EXPECTED_MODES = {
-    "tls-fetch": "plain tls",
-    "tls-handshake": "churn handshake tickets",
-    "churn": "plain churn",
-    "connect": "churn",
-    "headers": "headers=5 headers=20 headers=80",
-}
-
-
-def test_every_list_in_modes_is_expected() -> None:
-    assert EXPECTED_MODES.keys() == MODES.keys()
-
-
-@pytest.mark.parametrize(("workload", "modes"), EXPECTED_MODES.items())
-def test_a_block_holds_each_backend_in_each_mode(workload: str, modes: str) -> None:
-    point = in_modes(workload, 100, 1000, usually(CITED, 2))
-    entry = PlannedPoint(point, plan.labels_of(point, ["threads", "trio"]))
-    turns = plan.make([entry], seed=1).turns
-    for block in range(2):
-        labels = {str(turn.label) for turn in turns if turn.block == block}
-        both = ("threads", "trio")
-        assert labels == {f"{name}/{mode}" for name in both for mode in modes.split()}
-    assert point.params["modes"] == modes
-    assert point.params["ramp_per_s"] is None

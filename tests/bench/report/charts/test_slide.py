@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from bench import BenchError
 from bench.analysis.stats import Spread
-from bench.filesystem import FileError
 from bench.report.charts import Sheet, designed, kinds, laid_out, render_all
 from bench.report.charts.look import Format, Look, style
 from bench.report.charts.slide import Slide, spread_apart
@@ -149,7 +149,7 @@ def test_a_full_disk_leaves_whole_charts(
         (tmp_path / fails).write_text("whole")
     sheet = Sheet(tmp_path, synthetic.MODELS, (), formats=(kind,))
     design = designs(made())["cpu"]
-    with full_disk(room), pytest.raises(FileError, match=f"{fails}: File too large"):
+    with full_disk(room), pytest.raises(BenchError, match=f"{fails}: File too large"):
         sheet.draw(design)
     found = {file.name: file.read_text() for file in tmp_path.iterdir()}
     assert found.pop(fails, "nothing") == ("whole" if before else "nothing")
