@@ -27,7 +27,7 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.claims.experiments import ExperimentResult
 from bench.questions import analysis_of
-from bench.study.record import Run, Study
+from bench.study.study import Run, Study
 from bench.tasks import study as tasks
 from bench.tasks.study import TaskSample
 from bench.text import KIB, listing, plural

@@ -29,9 +29,8 @@ from bench.claims import ledger
 from bench.claims.verdict import Evidence, Judged, Verdict, judge
 from bench.costs import report as costs_report
 from bench.costs.report import Counted
-from bench.fleet import report as fleet_report
-from bench.fleet import trial as fleet_trial
-from bench.fleet.trial import FleetTrial, sentence
+from bench.fleet import study as fleet_study
+from bench.fleet.study import FleetTrial, sentence
 from bench.launch import RESULTS, ROOT
 from bench.palette import PALETTES
 from bench.questions import analysis_in
@@ -41,7 +40,7 @@ from bench.schema import Environment
 from bench.show.figures import Figure
 from bench.show.pictures import alt
 from bench.show.words import prose
-from bench.study.record import Run
+from bench.study.study import Run
 from bench.text import capital, listing, markdown_text, plural, size_words
 
 CHART: Final = re.compile(r"!\[(?P<alt>.*)\]\(chart:(?P<name>[\w-]+)\)")
@@ -103,7 +102,7 @@ class Material:
             analysis,
             folder,
             next(iter(counted), None),
-            fleet_trial.STUDY.last(fleet) if fleet else None,
+            fleet_study.STUDY.last(fleet) if fleet else None,
             fleet or Path(),
         )
 
@@ -130,7 +129,7 @@ class Material:
             "holding": self.fleet
             and f"fleet {self.fleet.head.run}; {machine(self.fleet.head.environment)}",
             "fleet": self.fleet and self.fleet.head.environment,
-            "largest": fleet_trial.largest(self.fleet) if self.fleet else [],
+            "largest": fleet_study.largest(self.fleet) if self.fleet else [],
             "refused": self.fleet.faults() if self.fleet else [],
             "verdicts": self.verdicts,
             "judged": self.judged,
@@ -214,9 +213,9 @@ class Material:
             costs = Drawing(costs_report.design(self.costs), RESULTS / "costs", [*who])
         ramp = Drawing("no fleet was named: add --fleet results/FLEET", Path(), ())
         if self.fleet:
-            who_held = fleet_report.backends(self.fleet)
-            ramp = Drawing(fleet_report.ramp(self.fleet), self.fleet_folder, who_held)
-        return {costs_report.NAME: costs, fleet_report.RAMP: ramp}
+            who_held = fleet_study.backends(self.fleet)
+            ramp = Drawing(fleet_study.ramp(self.fleet), self.fleet_folder, who_held)
+        return {costs_report.NAME: costs, fleet_study.RAMP: ramp}
 
 
 def machine(environment: Environment) -> str:

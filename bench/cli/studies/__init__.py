@@ -10,9 +10,8 @@ from rich.console import Console
 
 from bench.cli import DONE, FAILED, INTERRUPTED
 from bench.study import runner
-from bench.study.record import Part, Run, Study
-from bench.study.report import Report
 from bench.study.runner import Program
+from bench.study.study import Part, Report, Run, Study
 
 
 def measured(
