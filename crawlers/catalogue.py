@@ -89,7 +89,7 @@ _THREADS = (
         "against threads: tuned; sys.setswitchinterval(1) instead of 5 ms",
         several_threads=True,
     ),
-    Backend(
+    _setting(
         "threads_timeouts",
         "threads with a timeout for each wait on a socket",
         "against threads: settimeout on each connection, beside the sweep over all slots",

@@ -18,7 +18,6 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import AT_LEVEL, CPU_PER_1000, PAGES_PER_S, Comparison, MemoryFit
 from bench.analysis.stats.campaigns import FEWEST, Combined
-from bench.analysis.wording import between, change, interval
 from bench.plan.participants import Label
 from bench.questions import answers, churn, hold, interpreters, mixed, tls_pages
 from bench.questions.question import Headline, paragraph
@@ -28,6 +27,7 @@ from bench.report.charts import story
 from bench.report.page import shown_first
 from bench.schema import Environment
 from bench.show.table import MISSING
+from bench.show.words import between, change, interval
 from bench.text import KIB, MIB, count, duration, listing, plural, significant
 from crawlers.registry import MODELS
 

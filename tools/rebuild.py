@@ -31,7 +31,7 @@ from bench.__main__ import main as bench
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, USER_PER_CONNECTION
-from bench.claims import ledger, measure
+from bench.claims import ledger, verdict
 from bench.claims.verdict import Evidence
 from bench.costs import report as costs_report
 from bench.fleet import report as fleet_report
@@ -177,7 +177,7 @@ def middle(values: Iterable[float | None]) -> float:
 
 def steps() -> str:
     """The table of docs/story.md: what each step of the chapter needs, over the last repeats."""
-    run = measure.latest(evidence()[0].measured, "steps")
+    run = verdict.latest(evidence()[0].measured, "steps")
     assert run is not None, "results/reference has it"
     samples = [sample.values for sample in run.by_program()["steps"].values()]
     columns = {

@@ -13,12 +13,12 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, MIN_BLOCKS, MemoryFit, Metric, Pair, Ratio
-from bench.analysis.wording import against, between, change
 from bench.plan.participants import OTHER_LIBRARIES
 from bench.questions.question import Answer, forest
 from bench.show import cells
 from bench.show.figures import Bars, Figure
 from bench.show.table import Column, Table, name
+from bench.show.words import against, between, change
 from bench.store import Records
 from bench.text import listing
 from crawlers.registry import LOOP

@@ -10,13 +10,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from bench.analysis.analysis import Analysis
-from bench.analysis.wording import PLURALS, prose
 from bench.questions.columns import Columns, Read
 from bench.questions.question import RANGES, Headline, few
 from bench.schema import TrialRecord
 from bench.show.figures import Unit
 from bench.show.measured import MS, Measured
-from bench.show.words import listed, sentence
+from bench.show.words import PLURALS, listed, prose, sentence
 from bench.text import count, listing, plural
 
 NAME: Final = "fairness"

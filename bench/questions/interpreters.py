@@ -13,12 +13,12 @@ from functools import cached_property, partial
 from itertools import chain, pairwise
 from typing import Final
 
-from bench.analysis import stats, wording
+from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, USER_PER_CONNECTION, Blocks, Comparison, Spread
 from bench.plan.participants import Label, on_each
 from bench.questions.question import Answer, Headline
-from bench.show import cells
+from bench.show import cells, words
 from bench.show.figures import Axis, Figure, Lines, Plot, Unit, line
 from bench.show.measured import US, Measure, Measured
 from bench.show.table import Column, Row, Table, name
@@ -46,7 +46,7 @@ class Releases:
 
     def __init__(self, records: Records) -> None:
         self.records = records
-        self.kinds = wording.by_build(records.campaign.interpreters)  # each oldest first
+        self.kinds = words.by_build(records.campaign.interpreters)  # each oldest first
         #: The backends that ran, without their interpreters, in the campaign's order.
         self.models = list(dict.fromkeys(Label.parse(b).name for b in records.campaign.backends))
 
@@ -89,7 +89,7 @@ class Releases:
         missing = self.records.campaign.interpreters_missing
         return [
             *self.builds,
-            *wording.switches(stats.trials_of(self.records)),
+            *words.switches(stats.trials_of(self.records)),
             "A ratio is one step within a kind of build: to the release before, for a "
             "free-threaded build (t) to the same release with the lock, and with the JIT on (j) to "
             "the same with it off.",
@@ -120,7 +120,7 @@ def measured(analysis: Analysis) -> Measured:
     values: dict[str, dict[str, Blocks]] = {label: {} for label in analysis.labels}
     for key, metric in METRICS.items():
         trials = stats.trials_of(analysis.records, *metric.workloads, twins=False)
-        _, scale = wording.FOR_ONE[metric.name]
+        _, scale = words.FOR_ONE[metric.name]
         for (_, label), blocks in stats.block_values(trials, metric).items():
             values[label][key] = {block: value / scale for block, value in blocks.items()}
     return Measured(MEASURES, {label: by_label for label, by_label in values.items() if by_label})
@@ -132,7 +132,7 @@ def answer(analysis: Analysis) -> Answer | None:
     releases, values = Releases(analysis.records), measured(analysis)
     previous = compared(analysis, releases)
     head = headline(previous)
-    differing = wording.differing_builds(analysis.campaign.interpreters)
+    differing = words.differing_builds(analysis.campaign.interpreters)
     return Answer(
         head,
         "Each backend is compared with itself on an earlier interpreter of the same kind of "
@@ -157,9 +157,9 @@ def headline(previous: ComparedReleases) -> Headline | None:
     value = most.ratio.value or 1.0
     now, before = Label.parse(most.label), Label.parse(most.base)
     what, base = f"{MEASURES[key].title} on {now.interpreter}", f"on {before.interpreter}"
-    much = wording.against(value, "less", what, base)
-    text = sentence(f"{wording.says(now.name, 'need')} {much}")
-    return Headline(text, wording.basis(most), [most])
+    much = words.against(value, "less", what, base)
+    text = sentence(f"{words.says(now.name, 'need')} {much}")
+    return Headline(text, words.basis(most), [most])
 
 
 def _steps(releases: Releases, previous: ComparedReleases) -> list[str]:

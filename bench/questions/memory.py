@@ -17,7 +17,6 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import MEMORY_PARTS, Comparison, MemoryFit, Number, Spread
-from bench.analysis.wording import prose
 from bench.plan.participants import FREE, MAPPED
 from bench.questions.question import Answer, Headline, few
 from bench.schema import TrialRecord
@@ -38,13 +37,14 @@ from bench.show.figures import (
 )
 from bench.show.measured import KIB_OR_MORE
 from bench.show.table import MISSING, CellMakers, Column, Table, name, tabled
+from bench.show.words import prose
 from bench.text import KIB, MIB, count, listing, plural, significant, size_words, times
 from crawlers.registry import MODELS
 
 NAME: Final = "memory"
-ASKS: Final = "How much memory does an idle connection take?"
 TLS_MEMORY: Final = "tls-memory"
 MEASURED_TLS: Final = "To measure it: `python -m bench run --only c10k,tls-c10k`."
+ASKS: Final = "How much memory does an idle connection take?"
 USER: Final = "user"
 CONTROL: Final = "bare_tls"
 

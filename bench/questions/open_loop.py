@@ -16,14 +16,13 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.schedules import ByRate, capacity, keeps_up, shared_rate, tail_ms
 from bench.analysis.stats import Blocks
-from bench.analysis.wording import says
 from bench.questions.question import Answer, Headline, few, of_models
 from bench.schema import TrialRecord
 from bench.show import cells
 from bench.show.figures import Axis, Figure, Line, Lines, Plot, line
 from bench.show.measured import MS, Measure, Measured, Value, by_label, median_response
 from bench.show.table import MISSING, Column, Row, Table, name
-from bench.show.words import blocks_words, listed, of_blocks, sentence
+from bench.show.words import blocks_words, listed, of_blocks, says, sentence
 from bench.text import count, duration, listing, plural
 from crawlers.registry import MODELS
 

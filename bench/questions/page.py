@@ -25,7 +25,6 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, CPU_PER_REQUEST, PAGES_PER_S, Blocks, Comparison
-from bench.analysis.wording import FOR_ONE, bases, prose
 from bench.plan.participants import BASE, FREE, MAPPED, OTHER_LIBRARIES, Label
 from bench.questions.question import (
     Answer,
@@ -39,7 +38,17 @@ from bench.questions.question import (
 from bench.show.figures import Bars, Colour, Figure, Panel, Stack
 from bench.show.measured import US, Measure, Measured, within
 from bench.show.table import Table
-from bench.show.words import blocks_words, differences, of_blocks, point_words, silence, strongest
+from bench.show.words import (
+    FOR_ONE,
+    bases,
+    blocks_words,
+    differences,
+    of_blocks,
+    point_words,
+    prose,
+    silence,
+    strongest,
+)
 from bench.text import listing, plural
 from crawlers.registry import MODELS
 

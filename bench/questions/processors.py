@@ -15,12 +15,12 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Blocks, Comparison, Ratio
-from bench.analysis.wording import against, conjugated, interval
 from bench.plan.participants import BASE, SPREADING, Label
 from bench.questions.question import Answer, Headline
 from bench.schema import TrialRecord
 from bench.show import cells
 from bench.show.table import MISSING, CellMakers, Column, name, tabled, words
+from bench.show.words import against, conjugated, interval
 from bench.text import plural
 
 NAME: Final = "processors"

@@ -18,14 +18,13 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import EQUIVALENT, MIN_BLOCKS, OTHER_WORK, Comparison, Metric, Pair
 from bench.analysis.stats.campaigns import Number
 from bench.analysis.stats.ratios import ABOVE, Ratio
-from bench.analysis.wording import basis, prose, says
 from bench.plan.participants import Label
 from bench.show import cells
 from bench.show.figures import Bars, Figure, Panel
 from bench.show.measured import TIMES, Measured
 from bench.show.pictures import names_in
 from bench.show.table import Table
-from bench.show.words import BY_LOAD, difference, of_blocks, sentence, strongest
+from bench.show.words import BY_LOAD, basis, difference, of_blocks, prose, says, sentence, strongest
 from bench.store import Records
 from bench.text import plural
 from crawlers.registry import MODELS

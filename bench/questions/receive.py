@@ -12,12 +12,12 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Blocks, Metric, Pair
-from bench.analysis.wording import basis
 from bench.plan.participants import BASE, MAPPED
 from bench.questions.columns import Columns
 from bench.questions.question import RANGES, Headline, few
 from bench.show.figures import Unit
 from bench.show.measured import US, Measure, Measured
+from bench.show.words import basis
 from bench.store import Records
 from bench.text import number
 

@@ -12,12 +12,20 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import PAGES_PER_S, Comparison
-from bench.analysis.wording import basis, prose, says
 from bench.plan.workloads import mean_delay_s
 from bench.questions.question import Answer, Headline, interval_of, stated, upright
 from bench.schema import TrialRecord
 from bench.show.figures import Axis, Figure, LinePoint, Lines, Plot, calculated
-from bench.show.words import blocks_words, difference, leading, point_words, silence
+from bench.show.words import (
+    basis,
+    blocks_words,
+    difference,
+    leading,
+    point_words,
+    prose,
+    says,
+    silence,
+)
 from bench.text import count, plural
 
 NAME: Final = "waiting"

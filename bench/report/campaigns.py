@@ -21,13 +21,13 @@ from bench import BenchError, filesystem, store
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import AT_LEVEL, Spread
 from bench.analysis.stats.campaigns import FEWEST, Combined, Number, combined, independent
-from bench.analysis.wording import TIMES_FROM, between
 from bench.launch import RESULTS, ROOT, shown
 from bench.questions import analysis_in, answers
 from bench.questions.question import Headline
 from bench.schema import Environment, Record
 from bench.show import cells
 from bench.show.table import Column, Table, words
+from bench.show.words import TIMES_FROM, between
 from bench.text import listing, plural, significant, times
 
 FOLDER: Final = RESULTS / "headlines"

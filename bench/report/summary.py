@@ -13,13 +13,13 @@ from rich.text import Text
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Ratio
-from bench.analysis.wording import switches
 from bench.questions import answers
 from bench.report.tables import section
 from bench.report.tables import show as show_table
 from bench.schema import TrialRecord
 from bench.show import cells
 from bench.show.table import Column, Row, Table, name, words
+from bench.show.words import switches
 from bench.store import Records
 from bench.text import GIB, markdown_text
 

@@ -15,10 +15,9 @@ from itertools import permutations
 from typing import Final
 
 from bench.analysis.stats import Spread
-from bench.analysis.wording import prose
 from bench.plan.participants import Label
 from bench.show.figures import Axis, Bar, Bars, FigureData, Line, Lines, Plot, Stack, Unit
-from bench.show.words import is_stack
+from bench.show.words import is_stack, prose
 from bench.text import GIB, KIB, MIB, count, duration
 from crawlers.catalogue import OURS
 from crawlers.registry import MODELS

@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from selectors import EVENT_READ, EVENT_WRITE
 from socket import socket
 from time import monotonic
@@ -23,9 +24,9 @@ from typing import Any
 
 from crawlers.backend import CrawlFunction
 from crawlers.job import CrawlReport, Job
-from crawlers.loop import Callback, Loop, loop_name
+from crawlers.loop import Callback, Loop
 from crawlers.recorder import Recorder
-from crawlers.stop import Stop
+from crawlers.variants.settings import changed
 
 
 class Registry:
@@ -62,7 +63,7 @@ class Registry:
 class AsyncioLoop(Loop):
     """asyncio's loop as our own; an error in a callback ends it and is raised, as there."""
 
-    def __init__(self) -> None:
+    def __init__(self, selector_class: object = None) -> None:
         self.asyncio = asyncio.SelectorEventLoop()
         self.asyncio.set_exception_handler(self.failed)
         self.selector: Any = Registry(self.asyncio)
@@ -97,41 +98,18 @@ class AsyncioLoop(Loop):
         self.asyncio.close()
 
 
-def crawl_callbacks(job: Job, recorder: Recorder) -> CrawlReport:
-    """Crawl with one fetcher object for each slot, on asyncio's loop."""
-    from crawlers import callbacks  # here, so that a process has only its own model
-
-    loop = AsyncioLoop()
-    shared = callbacks.Shared(job, recorder, loop)
-    try:
-        with Stop(job) as stop:
-            shared.frontier.start(monotonic())
-            for slot in shared.slots:
-                loop.call_soon(slot.take)
-            loop.call_soon(partial(callbacks.watch, shared, stop))
-            loop.run()
-    finally:
-        for slot in shared.slots:
-            slot.disconnect()
-        loop.close()
-    return shared.frontier.report("callbacks_asyncio", {"loop": loop_name(loop.asyncio)})
-
-
-def crawl_generators(job: Job, recorder: Recorder) -> CrawlReport:
-    """Crawl with one hand-built task for each slot, on asyncio's loop."""
-    from crawlers import generators
-
-    loop = AsyncioLoop()
-    shared = generators.Shared(job, recorder, loop)
-    report = generators.run(
-        "generators_asyncio",
-        shared,
-        lambda slot: generators.Task(loop, generators.work(shared, slot)),
-    )
-    report.mechanism = {"loop": loop_name(loop.asyncio)}
+def crawl_on(model: str, name: str, job: Job, recorder: Recorder) -> CrawlReport:
+    """Crawl as this model does, on asyncio's loop."""
+    module = import_module(f"crawlers.{model}")  # here, so that a process has only its own model
+    get, put = partial(getattr, module, "Loop"), partial(setattr, module, "Loop")
+    with changed(get, put, AsyncioLoop, {}):
+        report: CrawlReport = module.crawl(job, recorder)
+    kind = asyncio.SelectorEventLoop
+    report.backend = name
+    report.mechanism = {"loop": f"{kind.__module__}.{kind.__qualname__}"}
     return report
 
 
 def crawl_as(name: str) -> CrawlFunction:
     """The crawl of this name."""
-    return crawl_callbacks if name == "callbacks_asyncio" else crawl_generators
+    return partial(crawl_on, name.removesuffix("_asyncio"), name)

@@ -78,66 +78,46 @@ def secure(shared: Shared, slot: Slot, origin: Origin) -> None:
         slot.sock.do_handshake()
 
 
-def exchange_on(shared: Shared, slot: Slot, item: Fetch, exchange: Exchange) -> None:
-    """Connect if needed, send, receive until it is done."""
-    slot.started = monotonic()
-    if slot.origin is item.origin and not ((slot.waited or item.due) and unasked(slot.sock)):
-        exchange.reused = True
-    else:
-        connect(shared, slot, item)
-    slot.sock.sendall(exchange.request)
-    while not exchange.done:
-        data = slot.sock.recv(RECV_SIZE)
-        exchange.feed(data)
-
-
 def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
-    """One exchange; the sweep closes its socket when it is late."""
+    """One exchange: connect if needed, send, receive until it is done.
+
+    The sweep closes its socket when it is late.
+    """
     exchange = Exchange(item, shared.job.max_body)
-    if is_over(shared, item):
-        exchange.abort("cancelled")
-        return exchange
     try:
-        exchange_on(shared, slot, item, exchange)
+        while item.due > monotonic():  # a loop's timer may be a little early
+            if shared.over.wait(item.due - monotonic()):
+                exchange.abort("cancelled")
+                return exchange
+        slot.started = monotonic()
+        if slot.origin is item.origin and not ((slot.waited or item.due) and unasked(slot.sock)):
+            exchange.reused = True
+        else:
+            connect(shared, slot, item)
+        slot.sock.sendall(exchange.request)
+        while not exchange.done:
+            data = slot.sock.recv(RECV_SIZE)
+            exchange.feed(data)
     except (OSError, AttributeError, ValueError) as error:
-        lost(slot, exchange, error)
+        # A closed SSLSocket of gevent's raises other errors than OSError.
+        if slot.aborted is not None:
+            exchange.abort(slot.aborted)
+        elif not isinstance(error, OSError):
+            raise
+        exchange.fail(error)
     return exchange
 
 
 def fetch_in_time(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     """One exchange, with a timer."""
-    exchange = Exchange(item, shared.job.max_body)
-    if is_over(shared, item):
-        exchange.abort("cancelled")
-        return exchange
+    waits_s = max(item.due - monotonic(), 0.0) if item.due else 0.0
     try:
-        with gevent.Timeout(shared.job.timeout_s, False):
-            exchange_on(shared, slot, item, exchange)
-    except (OSError, AttributeError, ValueError) as error:
-        lost(slot, exchange, error)
-    if not exchange.done:
-        exchange.abort("timeout")
-    return exchange
-
-
-def is_over(shared: Shared, item: Fetch) -> bool:
-    """Wait until the fetch is due; whether the crawl was stopped before."""
-    while item.due > monotonic():  # a loop's timer may be a little early
-        if shared.over.wait(item.due - monotonic()):
-            return True
-    return False
-
-
-def lost(slot: Slot, exchange: Exchange, error: Exception) -> None:
-    """The connection failed, or the sweep has closed it.
-
-    gevent's SSLSocket raises other errors than OSError once it is closed.
-    """
-    if slot.aborted is not None:
-        exchange.abort(slot.aborted)
-    elif not isinstance(error, OSError):
-        raise error
-    exchange.fail(error)
+        with gevent.Timeout(waits_s + shared.job.timeout_s):
+            return fetch(shared, slot, item)
+    except gevent.Timeout:
+        exchange = Exchange(item, shared.job.max_body)
+        exchange.abort(slot.aborted or "timeout")
+        return exchange
 
 
 def take(shared: Shared, slot: Slot) -> Fetch | None:

@@ -18,6 +18,10 @@ Everything that waits and switches is the same as in the backend that each is co
 - ``threads_pool``: never more than 32 threads, however many slots the job has, as in most programs
   with a pool. The server sees at most 32 requests in flight. If answers are delayed, the pool is
   the limit and not the machine.
+- ``threads_timeouts``: ``settimeout`` on each connection, as most programs have it. Python puts a
+  socket with a timeout into non-blocking mode, and waits in ``poll`` before it receives. The sweep
+  over all slots remains, because a timeout is for one wait and not for the whole exchange, and
+  because the sweep also ends a crawl that must stop.
 - ``async_await_mapped``, ``asyncio_protocol_mapped``: the state of malloc, see ``_mapped.py``.
 - ``callbacks_select``, ``callbacks_poll``: the system call. At every turn both pass all descriptors
   to the kernel and look through all of them afterwards. ``poll`` takes any number of them;
@@ -32,6 +36,7 @@ Everything that waits and switches is the same as in the backend that each is co
 from __future__ import annotations
 
 import os
+import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -44,9 +49,10 @@ from selectors import PollSelector, SelectSelector
 from typing import Any
 
 from crawlers.backend import CrawlFunction
-from crawlers.job import CrawlReport, Job, JobError
+from crawlers.job import Address, CrawlReport, Job, JobError
 from crawlers.limits import SPARE
 from crawlers.recorder import Recorder
+from crawlers.sockets import new_socket
 from crawlers.variants._mapped import mapped
 
 Facts = dict[str, str | int]
@@ -142,6 +148,8 @@ def crawl_as(name: str) -> CrawlFunction:
     """The crawl of this name; raises :class:`BackendError` where its setting cannot be had."""
     if name == "threads_pool":
         return crawl_in_a_pool
+    if name == "threads_timeouts":
+        return crawl_with_timeouts
     if name in SELECTORS:
         return partial(crawl_with, SELECTORS[name], name)
     module, setting = SETTINGS[name]
@@ -168,6 +176,22 @@ def crawl_in_a_pool(job: Job, recorder: Recorder) -> CrawlReport:
     report.backend = "threads_pool"
     report.concurrency = job.slots
     report.mechanism["pool"] = size
+    return report
+
+
+def crawl_with_timeouts(job: Job, recorder: Recorder) -> CrawlReport:
+    """Crawl with one thread for each slot; no wait on a socket takes longer than the timeout."""
+    from crawlers import threads
+
+    def with_timeout(address: Address) -> socket.socket:
+        sock = new_socket(address)
+        sock.settimeout(job.timeout_s)
+        return sock
+
+    get, put = partial(getattr, threads, "new_socket"), partial(setattr, threads, "new_socket")
+    with changed(get, put, with_timeout, {}):
+        report = threads.crawl(job, recorder)
+    report.backend = "threads_timeouts"
     return report
 
 

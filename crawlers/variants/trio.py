@@ -102,48 +102,36 @@ def has_bytes(stream: trio.SSLStream[trio.SocketStream], sock: trio.socket.Socke
     return stream._incoming.pending > 0 or unasked(sock)
 
 
-async def exchange_on(slot: Slot, item: Fetch, exchange: Exchange) -> None:
-    """Connect if needed, send, receive until it is done."""
-    while item.due > monotonic():  # a loop's timer may be a little early
-        await trio.sleep(max(item.due - monotonic(), 0.0))
-    slot.started = monotonic()
-    if slot.origin is item.origin and not ((slot.waited or item.due) and slot.unasked(slot.sock)):
-        exchange.reused = True
-    else:
-        await connect(slot, item)
-    await slot.stream.send_all(exchange.request)
-    while not exchange.done:
-        data = await slot.stream.receive_some()
-        exchange.feed(data)
-
-
 async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
-    """One exchange."""
+    """One exchange: connect if needed, send, receive until it is done."""
     exchange = slot.exchange = Exchange(item, shared.job.max_body)
     try:
-        await exchange_on(slot, item, exchange)
+        while item.due > monotonic():  # a loop's timer may be a little early
+            await trio.sleep(max(item.due - monotonic(), 0.0))
+        slot.started = monotonic()
+        if slot.origin is item.origin and not (
+            (slot.waited or item.due) and slot.unasked(slot.sock)
+        ):
+            exchange.reused = True
+        else:
+            await connect(slot, item)
+        await slot.stream.send_all(exchange.request)
+        while not exchange.done:
+            data = await slot.stream.receive_some()
+            exchange.feed(data)
     except Exception as error:
-        lost(exchange, error)
+        # The socket's error, or that of TLS, is behind trio's.
+        exchange.fail(cause_of(error) or error)
     return exchange
 
 
 async def fetch_in_time(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     """One exchange, in a scope with a deadline."""
-    exchange = slot.exchange = Exchange(item, shared.job.max_body)
     waits_s = max(item.due - monotonic(), 0.0) if item.due else 0.0
-    try:
-        with trio.move_on_after(waits_s + shared.job.timeout_s):
-            await exchange_on(slot, item, exchange)
-    except Exception as error:
-        lost(exchange, error)
-    if not exchange.done:
-        exchange.abort(slot.aborted or "timeout")
-    return exchange
-
-
-def lost(exchange: Exchange, error: Exception) -> None:
-    """The connection failed: find the socket's error, or that of TLS, behind trio's."""
-    exchange.fail(cause_of(error) or error)
+    with trio.move_on_after(waits_s + shared.job.timeout_s):
+        return await fetch(shared, slot, item)
+    slot.exchange.abort(slot.aborted or "timeout")
+    return slot.exchange
 
 
 async def main(name: str, job: Job, recorder: Recorder, fetch: Fetcher, stop: Stop) -> CrawlReport:

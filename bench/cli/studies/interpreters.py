@@ -20,10 +20,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench.analysis import wording
 from bench.cli import options
 from bench.cli.commands.run import measure
 from bench.machine import interpreters
+from bench.show import words
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,9 +42,9 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     if arguments.jit:
         usable = interpreters.with_jit(usable)
     for interpreter in usable:
-        build = wording.build_words(interpreter.record.build)
+        build = words.build_words(interpreter.record.build)
         console.print(f"CPython {interpreter.name}: {build}")
-    if differing := wording.differing_builds([interpreter.record for interpreter in usable]):
+    if differing := words.differing_builds([interpreter.record for interpreter in usable]):
         console.print(f"WARNING: {differing}", style="bold yellow")
     for release, reason in missing.items():
         console.print(f"NOT MEASURED: CPython {release}: {reason}", style="bold yellow")

@@ -13,13 +13,13 @@ import pytest
 
 from bench import store
 from bench.__main__ import main
-from bench.analysis import wording
 from bench.cli import USAGE
 from bench.machine import interpreters
 from bench.machine.interpreters import FoundInterpreter, InterpreterError
 from bench.plan import backends
 from bench.plan.participants import Label
 from bench.schema import Interpreter
+from bench.show import words
 from crawlers.backend import Backend
 from tests.bench.small import harness
 
@@ -143,7 +143,7 @@ def test_one_with_a_jit_is_two_interpreters(with_a_jit: FoundInterpreter) -> Non
     assert [each.record.build.get("jit") for each in there[2:]] == ["disabled", "enabled"]
     assert [each.release for each in there[2:]] == ["3.15", "3.15"]
     assert there[3].command == ("env", "PYTHON_JIT=1", *there[2].command)
-    assert len(wording.by_build(each.record for each in there[2:])) == 1
+    assert len(words.by_build(each.record for each in there[2:])) == 1
     assert interpreters.with_jit(there) == there
     assert interpreters.again([there[3].record], [with_a_jit]) == [there[3]]
 

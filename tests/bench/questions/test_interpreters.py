@@ -6,12 +6,13 @@ from functools import lru_cache
 
 import pytest
 
-from bench.analysis import stats, wording
+from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.questions import analysis_of
 from bench.questions.interpreters import Releases
 from bench.report import summary
 from bench.schema import Interpreter
+from bench.show import words as wording
 from bench.store import Records
 from tests.bench import synthetic
 from tests.bench.sure import sure

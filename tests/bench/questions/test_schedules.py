@@ -9,11 +9,11 @@ import pytest
 
 from bench.analysis import stats
 from bench.analysis.schedules import predicted_ms, responses, shared_rate
-from bench.analysis.wording import says
 from bench.questions import mixed, open_loop
 from bench.questions.mixed import MEAN, THEORY, key
 from bench.questions.question import of_models
 from bench.show.figures import Lines
+from bench.show.words import says
 from bench.sides.protocol import WORK_EVERY, chosen, poisson
 from tests.bench import committed
 from tests.bench.questions.campaigns import scheduled, worked

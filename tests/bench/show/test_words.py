@@ -6,8 +6,8 @@ import pytest
 
 from bench.analysis import stats
 from bench.analysis.stats import Comparison, Ratio
-from bench.analysis.wording import change, interval, says
 from bench.report import charts, summary
+from bench.show.words import change, interval, says
 from tests.bench.questions.campaigns import shared_with_the_server
 from tests.bench.synthetic import analysed, campaign, where
 
