@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import ast
 import base64
 import gzip
+import hashlib
+import inspect
 import re
 import shutil
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import matplotlib
 import pytest
 
+from bench import schema
 from bench.claims.verdict import Evidence
 from bench.launch import RESULTS, ROOT
 from bench.report import campaigns
+from bench.schema import TrialRecord
+from crawlers.catalogue import OURS
 from tests.bench import committed
 from tools import rebuild, with_block
 
@@ -111,3 +118,53 @@ def unpacked(text: str) -> str:
     """With gzipped data as it was before, for another zlib may pack it differently."""
     packed = re.compile(r"data:application/gzip;base64,([\w+/=]*)")
     return packed.sub(lambda m: gzip.decompress(base64.b64decode(m[1])).decode(), text)
+
+
+# --- the schema of the records: frozen, and documented ---
+
+FROZEN = {2: "bc738341c0845472827ade04ab7a18ca7c1093b376b82575d3454a9eafb97231"}
+"""Version of the schema -> the digest of its names, types, optional fields, and named words."""
+
+
+def test_the_schema_changes_with_its_version_only() -> None:
+    """After a change: raise the version, let bench.store read those before it, add a line."""
+    named = [
+        ast.unparse(node)
+        for node in ast.parse(inspect.getsource(schema)).body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        and "SCHEMA_VERSION" not in ast.unparse(node)
+    ]
+    fields = [(name, *field[:3]) for name, _, found in rebuild.records() for field in found]
+    digest = hashlib.sha256(repr((named, fields)).encode()).hexdigest()
+    assert digest == FROZEN[schema.SCHEMA_VERSION]
+
+
+def test_every_field_has_its_type_and_meaning() -> None:
+    found = {name: fields for name, _, fields in rebuild.records()}
+    assert [field.name for field in found["TrialRecord"]] == list(TrialRecord.model_fields)
+    named = {field.name: field for field in found["TrialRecord"]}
+    assert named["elapsed_s"].meaning == "the timed part"
+    assert named["loaded"].optional
+    page = (ROOT / "docs" / "reference" / "records.md").read_text()
+    assert f"This is version {schema.SCHEMA_VERSION} of the schema" in page
+
+
+# --- libraries: every backend has its entry, and every entry a source ---
+
+LIBRARIES = tomllib.loads((ROOT / "tools" / "libraries.toml").read_text())["library"]
+
+
+def test_every_backend_has_one_entry_and_no_entry_names_another() -> None:
+    named = [name for library in LIBRARIES for name in library["backends"]]
+    assert sorted(named) == sorted(OURS)
+
+
+@pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library["backends"][0])
+def test_what_is_recommended_has_its_source_and_other_links_lead_into_docs(
+    library: dict[str, str],
+) -> None:
+    assert "](https://" in library["recommended"]
+    texts = library["recommended"], library["here"], library["still"]
+    assert all(text.strip().endswith(".") for text in texts)
+    for address in re.findall(r"\]\(((?!https:)[^)]*)\)", " ".join(texts)):
+        assert (ROOT / "docs" / address.partition("#")[0]).is_file()
