@@ -28,7 +28,7 @@ def spread(values: Spread | None) -> str:
         return MISSING
     median = figure(values.median)
     if values.count == 1:
-        return f"{median} (one trial)"
+        return f"{figure(values.median, 2)} (one trial)"  # no spread says that a third is known
     return f"{median} [{figure(values.low)}–{figure(values.high)}]"
 
 
