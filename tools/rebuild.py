@@ -31,11 +31,10 @@ from bench.__main__ import main as bench
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, USER_PER_CONNECTION
-from bench.claims import ledger, measure
+from bench.claims import ledger, verdict
 from bench.claims.verdict import Evidence
 from bench.costs import report as costs_report
-from bench.fleet import report as fleet_report
-from bench.fleet import trial as fleet_trial
+from bench.fleet import study as fleet_study
 from bench.launch import RESULTS, ROOT
 from bench.plan.participants import PINNED, Label
 from bench.questions import SERVE, analysis_in, answers, equal
@@ -44,7 +43,7 @@ from bench.report.tables import grid
 from bench.show.measured import p99_response
 from bench.show.table import MISSING
 from bench.show.words import machine_words
-from bench.study.report import Report
+from bench.study.study import Report
 from bench.tasks import study as tasks
 from crawlers.chapter import CRAWLS
 from tools import quotes, sidebyside, table, with_block
@@ -73,8 +72,8 @@ def headline_campaigns() -> list[Analysis]:
 
 
 STUDIES: Final[Mapping[str, Callable[[Path], Report]]] = {
-    "fleet": lambda folder: fleet_report.report(fleet_trial.STUDY.last(folder)),
-    "fleet-tls": lambda folder: fleet_report.report(fleet_trial.STUDY.last(folder)),
+    "fleet": lambda folder: fleet_study.report(fleet_study.STUDY.last(folder)),
+    "fleet-tls": lambda folder: fleet_study.report(fleet_study.STUDY.last(folder)),
     "tasks": lambda folder: tasks.report(tasks.STUDY.last(folder)),
     "costs": lambda folder: costs_report.report(costs_report.STUDY.last(folder)),
 }
@@ -177,7 +176,7 @@ def middle(values: Iterable[float | None]) -> float:
 
 def steps() -> str:
     """The table of docs/story.md: what each step of the chapter needs, over the last repeats."""
-    run = measure.latest(evidence()[0].measured, "steps")
+    run = verdict.latest(evidence()[0].measured, "steps")
     assert run is not None, "results/reference has it"
     samples = [sample.values for sample in run.by_program()["steps"].values()]
     columns = {

@@ -13,8 +13,8 @@ from rich.console import Console
 
 from bench import filesystem
 from bench.analysis.analysis import Analysis
-from bench.claims import measure
 from bench.claims.verdict import (
+    STUDY,
     TOPICS,
     ClaimNumber,
     Evidence,
@@ -178,6 +178,6 @@ def sections(analysis: Analysis, folder: Path) -> Sequence[Section]:
         anchor="claims",
         title="Well-known claims, then and now",
         body=Markup(body),  # nosec B704: the template escapes all text
-        records={measure.STUDY.file(Path()).name: "raw records of the experiments for the claims"},
+        records={STUDY.file(Path()).name: "raw records of the experiments for the claims"},
     )
     return [section]

@@ -25,9 +25,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from bench import BenchError, filesystem, store
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.claims import measure
+from bench.claims.experiments import ExperimentResult
 from bench.questions import analysis_of
-from bench.study.record import Run
+from bench.study.study import Run, Study
 from bench.tasks import study as tasks
 from bench.tasks.study import TaskSample
 from bench.text import KIB, listing, plural
@@ -35,6 +35,13 @@ from bench.text import KIB, listing, plural
 TASKS: Final = "tasks"
 """The folder of the studies, beside those of campaigns."""
 SENTENCES: Final = Path(__file__).parent / "sentences"
+
+STUDY: Final[Study[ExperimentResult]] = Study(
+    "experiments", "experiments", ExperimentResult, command="claims --measure"
+)
+"""``experiments.jsonl`` beside the trials of a campaign."""
+ExperimentRuns = Sequence[Run[ExperimentResult]]
+"""All runs beside a campaign; for each experiment, the last that includes it counts."""
 
 Range = tuple[float, float]
 ValueRange = tuple[float, float, float]
@@ -82,7 +89,7 @@ class Evidence:
 
     name: str  # the campaign's folder, for commands in messages
     analysis: Analysis
-    measured: measure.ExperimentRuns
+    measured: ExperimentRuns
     tasks: Run[TaskSample] | None = None  # of the same interpreter
 
     @classmethod
@@ -100,13 +107,19 @@ class Evidence:
         # Bytes do not depend on the make of a processor, as times do.
         if there and (there.machine, there.python) != (here.machine, here.python):
             waiting = None
-        return cls(name, analysis, measure.STUDY.runs(folder), waiting)
+        return cls(name, analysis, STUDY.runs(folder), waiting)
 
     def number(
         self, values: ValueRange, basis: str, note: str = "", python: str = ""
     ) -> ClaimNumber:
         here = self.analysis.campaign.environment.python
         return ClaimNumber(*values, basis, python or here, note)
+
+
+def latest(runs: ExperimentRuns, experiment: str) -> Run[ExperimentResult] | None:
+    """The last run with this experiment."""
+    of_it = (run for run in reversed(runs) if any(s.program == experiment for s in run.samples))
+    return next(of_it, None)
 
 
 # --- a claim and its readings --------------------------------------------------------------
@@ -226,7 +239,7 @@ class ExperimentReading(_AnyReading):
     value: str
 
     def number(self, evidence: Evidence) -> ClaimNumber:
-        run = measure.latest(evidence.measured, self.experiment)
+        run = latest(evidence.measured, self.experiment)
         if run is None:
             raise Missing(
                 f"the experiment {self.experiment} was not run beside this campaign; run "

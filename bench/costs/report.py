@@ -24,8 +24,7 @@ from bench.plan.profiles import SERVING
 from bench.schema import Record
 from bench.show.figures import Bars, Figure, Panel, Unit
 from bench.show.table import MISSING, Column, Table, name
-from bench.study.record import Run, Study
-from bench.study.report import Report, drawn
+from bench.study.study import Report, Run, Study, drawn
 from bench.text import number, plural, times
 from crawlers.registry import MODELS
 

@@ -26,7 +26,7 @@ from typing import Any, Final, NamedTuple
 
 import psutil
 
-from bench.fleet.trial import FleetTrial, HostRecord, Moment, Worker
+from bench.fleet.study import FleetTrial, HostRecord, Moment, Worker
 from bench.launch import install
 from bench.machine import cpu, doctor, environment, memory, procfs
 from bench.machine.host import counters, delta, ephemeral_ports
@@ -39,8 +39,8 @@ from bench.run.trial import Bench, Crawling
 from bench.schema import MemoryParts
 from bench.sides.process import ProcessError, interruptible
 from bench.sides.servers import Server, ServerError, Tls
-from bench.study.record import StudyError
 from bench.study.runner import Lost
+from bench.study.study import StudyError
 
 # --- a host: its servers, its workers, and what it reads of their memory -------------------
 

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import random
-import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from types import MappingProxyType
 
 from bench import BenchError
 from bench.machine import cpu
 from bench.plan import profiles
-from bench.plan.backends import base_of
 from bench.plan.participants import TWIN, Label
 from bench.plan.profiles import Profile
 from bench.plan.workloads import Point
 from bench.schema import (
     CampaignRecord,
-    Environment,
-    Interpreter,
     PointPlan,
-    Rung,
     TrialRecord,
 )
 from crawlers.backend import Backend
@@ -175,41 +169,6 @@ def select(
 def make(entries: Sequence[PlannedPoint], seed: int) -> Plan:
     beside = {entry.point.id: entry.point.beside for entry in entries}
     return Plan(entries, schedule({e.point.id: e.labels for e in entries}, seed, beside))
-
-
-def campaign_record(
-    plan: Plan,
-    *,
-    profile: str,
-    backends: Sequence[str],
-    seed: int,
-    command: Sequence[str],
-    environment: Environment,
-    interpreters: Sequence[Interpreter] = (),
-    missing: Mapping[str, str] = MappingProxyType({}),
-    known: Sequence[Backend] = (),
-) -> CampaignRecord:
-    created = datetime.now(UTC)
-    labels = [label for entry in plan.entries for label in entry.labels]
-    used = {label.backend for label in labels}
-    names = [name for name in backends if name in used]
-    return CampaignRecord(
-        campaign=f"{created:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}",
-        created=created.isoformat(timespec="seconds"),
-        profile=profile,
-        seed=seed,
-        blocks=len(plan.blocks),
-        backends=names,
-        base=base_of(names),
-        twin=next((label.backend for label in labels if label.condition == TWIN), None),
-        points=[entry.point.id for entry in plan.entries],
-        command=list(command),
-        environment=environment,
-        plan=[entry.record for entry in plan.entries],
-        interpreters=list(interpreters),
-        interpreters_missing=dict(missing),
-        rungs=[Rung.model_validate(backend, from_attributes=True) for backend in known],
-    )
 
 
 def rebuild(campaign: CampaignRecord) -> Plan:

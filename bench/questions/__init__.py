@@ -1,7 +1,4 @@
-"""The questions, in the order of the story. To add one: a module here, and its name below.
-
-Those of servers are values in one module.
-"""
+"""The questions, in the order of the story. To add one: a module here, and its name below."""
 
 from __future__ import annotations
 
@@ -14,7 +11,6 @@ from weakref import WeakKeyDictionary
 from bench import store
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Metric, Pair
-from bench.questions import servers
 from bench.questions.question import Across, Answer, Compares, Question
 from bench.store import Records
 
@@ -26,9 +22,8 @@ STORY: Final = (
     *("churn", "headers", "tls_pages", "open_loop", "mixed", "timeouts"),
     *("cancel", "fairness", "processors", "variants", *SERVE, "interpreters", "equal", "trust"),
 )
-VALUES: Final = {value.NAME: value for value in servers.QUESTIONS}
 QUESTIONS: Final[tuple[Question, ...]] = tuple(
-    cast("Question", VALUES.get(name) or import_module(f"{__name__}.{name}")) for name in STORY
+    cast("Question", import_module(f"{__name__}.{name}")) for name in STORY
 )
 
 

@@ -65,13 +65,8 @@ class Follows(Measure):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Columns:
-    """What a question reads, and its words.
+    """What a question reads, and its words."""
 
-    It is a question itself, if it has the two constants of one; else its module is.
-    """
-
-    NAME: str = ""
-    ASKS: str = ""
     workloads: Sequence[str]
     columns: Mapping[str, Measure]  # Read, Follows, or what a method of its own fills
     needs: Collection[str] = ()  # a row has one of these columns, or is left out

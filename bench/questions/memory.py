@@ -42,9 +42,9 @@ from bench.text import KIB, MIB, count, listing, plural, significant, size_words
 from crawlers.registry import MODELS
 
 NAME: Final = "memory"
-ASKS: Final = "How much memory does an idle connection take?"
 TLS_MEMORY: Final = "tls-memory"
 MEASURED_TLS: Final = "To measure it: `python -m bench run --only c10k,tls-c10k`."
+ASKS: Final = "How much memory does an idle connection take?"
 USER: Final = "user"
 CONTROL: Final = "bare_tls"
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
+import secrets
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from rich.console import Console
@@ -19,12 +21,12 @@ from bench.machine import doctor, environment, interpreters
 from bench.machine.interpreters import FoundInterpreter
 from bench.plan import backends, plan, profiles
 from bench.plan.durations import plan_s
-from bench.plan.participants import Label, on_each
+from bench.plan.participants import TWIN, Label, on_each
 from bench.plan.plan import Plan, PlannedPoint, Selection
 from bench.plan.profiles import Profile
 from bench.run import judge, preflight
 from bench.run.campaign import INTERRUPTED, Campaign
-from bench.schema import EndRecord, ResumeRecord
+from bench.schema import CampaignRecord, EndRecord, ResumeRecord, Rung
 from bench.store import Log, Records
 from bench.terminal import Phases, Terminal
 from bench.text import minutes, now, plural
@@ -70,22 +72,43 @@ def run(options: Options, console: Console) -> Finished:
     profile, known, names, entries = choose(options)
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)
     todo = plan.make(entries, seed)
-    record = plan.campaign_record(
-        todo,
-        profile=profile.name,
-        backends=names,
-        seed=seed,
-        command=options.command,
-        environment=environment.collect(ROOT),
-        interpreters=[python.record for python in options.interpreters],
-        missing=options.missing,
-        known=known,
-    )
-    if options.base is not None:
-        record = backends.rebased(record, options.base)
+    record = begun(options, todo, profile.name, names, known, seed)
     with Log(options.results / record.campaign / store.FILE_NAME, create=True) as log:
         log.append(record)
         return measure(log, Records(record), todo, known, options, console)
+
+
+def begun(
+    options: Options,
+    todo: Plan,
+    profile: str,
+    names: Sequence[str],
+    known: Sequence[Backend],
+    seed: int,
+) -> CampaignRecord:
+    """The first record of a campaign."""
+    created = datetime.now(UTC)
+    labels = [label for entry in todo.entries for label in entry.labels]
+    used = {label.backend for label in labels}
+    measured = [name for name in names if name in used]
+    record = CampaignRecord(
+        campaign=f"{created:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}",
+        created=created.isoformat(timespec="seconds"),
+        profile=profile,
+        seed=seed,
+        blocks=len(todo.blocks),
+        backends=measured,
+        base=backends.base_of(measured),
+        twin=next((label.backend for label in labels if label.condition == TWIN), None),
+        points=[entry.point.id for entry in todo.entries],
+        command=list(options.command),
+        environment=environment.collect(ROOT),
+        plan=[entry.record for entry in todo.entries],
+        interpreters=[python.record for python in options.interpreters],
+        interpreters_missing=dict(options.missing),
+        rungs=[Rung.model_validate(backend, from_attributes=True) for backend in known],
+    )
+    return record if options.base is None else backends.rebased(record, options.base)
 
 
 def resume(options: Options, console: Console) -> Finished:

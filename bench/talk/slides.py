@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import jinja2
 from markdown_it import MarkdownIt
@@ -29,9 +29,8 @@ from bench.claims import ledger
 from bench.claims.verdict import Evidence, Judged, Verdict, judge
 from bench.costs import report as costs_report
 from bench.costs.report import Counted
-from bench.fleet import report as fleet_report
-from bench.fleet import trial as fleet_trial
-from bench.fleet.trial import FleetTrial, sentence
+from bench.fleet import study as fleet_study
+from bench.fleet.study import FleetTrial, sentence
 from bench.launch import RESULTS, ROOT
 from bench.palette import PALETTES
 from bench.questions import analysis_in
@@ -41,11 +40,13 @@ from bench.schema import Environment
 from bench.show.figures import Figure
 from bench.show.pictures import alt
 from bench.show.words import prose
-from bench.study.record import Run
+from bench.study.study import Run
 from bench.text import capital, listing, markdown_text, plural, size_words
 
 CHART: Final = re.compile(r"!\[(?P<alt>.*)\]\(chart:(?P<name>[\w-]+)\)")
 POSITIONS: Final = {"inside": "holds here", "outside": "does not", "undecided": "undecided"}
+LINES, TEXTS = ("source", "title"), ("body", "notes", "floor")
+"""The parts of a slide that are a line, and those that are paragraphs."""
 CHAPTER: Final = "a-web-crawler-with-asyncio-coroutines"
 """Part of the address of the text that the talk follows."""
 MARKS: Final = ("Hatched", "Hollow")
@@ -56,12 +57,19 @@ class TalkError(BenchError):
     """There is no talk in these records."""
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(NamedTuple):
     """A slide that these records cannot fill, and why."""
 
     kicker: str
     reason: str
+
+
+class Drawing(NamedTuple):
+    """A chart or why there is none, the folder of its records, and who decides on its colours."""
+
+    design: Figure | str
+    folder: Path
+    backends: Sequence[str]
 
 
 @dataclass
@@ -72,10 +80,8 @@ class Material:
     folder: Path  # of the campaign
     costs: Run[Counted] | None = None
     fleet: Run[FleetTrial] | None = None
-    fleet_folder: Path | None = None
+    fleet_folder: Path = Path()
     gaps: list[Gap] = field(default_factory=list)
-    # Charts that were asked for, or why there is none.
-    designs: dict[str, Figure | str] = field(default_factory=dict)
 
     @classmethod
     def load(cls, campaign: Path, fleet: Path | None = None) -> Material:
@@ -96,8 +102,8 @@ class Material:
             analysis,
             folder,
             next(iter(counted), None),
-            fleet_trial.STUDY.last(fleet) if fleet else None,
-            fleet,
+            fleet_study.STUDY.last(fleet) if fleet else None,
+            fleet or Path(),
         )
 
     def names(self) -> dict[str, Any]:
@@ -123,7 +129,7 @@ class Material:
             "holding": self.fleet
             and f"fleet {self.fleet.head.run}; {machine(self.fleet.head.environment)}",
             "fleet": self.fleet and self.fleet.head.environment,
-            "largest": fleet_trial.largest(self.fleet) if self.fleet else [],
+            "largest": fleet_study.largest(self.fleet) if self.fleet else [],
             "refused": self.fleet.faults() if self.fleet else [],
             "verdicts": self.verdicts,
             "judged": self.judged,
@@ -175,45 +181,41 @@ class Material:
         """A chart for a slide of its own; where there is none, the slide is a gap."""
         figure = self.look(name)
         if figure is None:
-            self.missing(kicker, str(self.designs[name]))
+            self.missing(kicker, str(self.drawing(name).design))
         return figure
 
     def look(self, name: str) -> Figure | None:
         """A chart, if these records have it."""
-        if name not in self.designs:
-            self.designs[name] = self._design(name)
-        design = self.designs[name]
+        design = self.drawing(name).design
         return design if isinstance(design, Figure) else None
-
-    def _design(self, name: str) -> Figure | str:
-        if name == costs_report.NAME:
-            missing = "no counts beside the campaign, in ../costs"
-            return costs_report.design(self.costs) if self.costs else missing
-        if name == fleet_report.RAMP:
-            missing = "no fleet was named: add --fleet results/FLEET"
-            return fleet_report.ramp(self.fleet) if self.fleet else missing
-        return charts.story(self.analysis).get(name, "this campaign did not measure it")
 
     def missing(self, kicker: str, reason: str) -> str:
         """Note a slide that is left out; there is nothing to show for it."""
         self.gaps.append(Gap(kicker, reason))
         return ""
 
-    def file(self, name: str) -> Path:
-        """Where a chart lies once it was drawn: with its own records."""
-        folders = {
-            costs_report.NAME: RESULTS / "costs",
-            fleet_report.RAMP: self.fleet_folder or Path(),
-        }
-        return folders.get(name, self.folder) / "charts" / f"{name}.svg"
+    def drawing(self, name: str) -> Drawing:
+        if name in self._beside:
+            return self._beside[name]
+        own = self._story.get(name, "this campaign did not measure it")
+        return Drawing(own, self.folder, self.analysis.backends)
 
-    def backends(self, name: str) -> Sequence[str]:
-        """The backends in the order that decides on the colours of a chart."""
-        if name == costs_report.NAME and self.costs:
-            return list(dict.fromkeys(backend for backend, *_ in costs_report.crawled(self.costs)))
-        if name == fleet_report.RAMP and self.fleet:
-            return fleet_report.backends(self.fleet)
-        return self.analysis.backends
+    @cached_property
+    def _story(self) -> Mapping[str, Figure]:
+        return charts.story(self.analysis)
+
+    @cached_property
+    def _beside(self) -> dict[str, Drawing]:
+        """The charts of other records than the campaign's."""
+        costs = Drawing("no counts beside the campaign, in ../costs", Path(), ())
+        if self.costs:
+            who = dict.fromkeys(backend for backend, *_ in costs_report.crawled(self.costs))
+            costs = Drawing(costs_report.design(self.costs), RESULTS / "costs", [*who])
+        ramp = Drawing("no fleet was named: add --fleet results/FLEET", Path(), ())
+        if self.fleet:
+            who_held = fleet_study.backends(self.fleet)
+            ramp = Drawing(fleet_study.ramp(self.fleet), self.fleet_folder, who_held)
+        return {costs_report.NAME: costs, fleet_study.RAMP: ramp}
 
 
 def machine(environment: Environment) -> str:
@@ -275,7 +277,7 @@ def document(talk: Talk, page: Path) -> str:
     """The talk as a document; charts are linked where they lie, and described where they do not."""
 
     def picture(match: re.Match[str]) -> str:
-        file = talk.material.file(match["name"])
+        file = talk.material.drawing(match["name"]).folder / "charts" / f"{match['name']}.svg"
         if not file.is_file():
             return f"*{match['alt']}*"
         return f"![{match['alt']}]({Path(os.path.relpath(file, page.parent)).as_posix()})"
@@ -297,19 +299,11 @@ def html(talk: Talk) -> str:
     colours = markup.Colours()
     with TemporaryDirectory(prefix="c10k-") as folder:
         reader = _reader(talk.material, Path(folder), colours)
-
-        shown = [
-            {
-                "name": slide.name,
-                "kicker": slide.kicker,
-                "source": markup.read_line(reader, slide.source),
-                "title": markup.read_line(reader, slide.title),
-                "body": markup.read(reader, slide.body),
-                "notes": markup.read(reader, slide.notes),
-                "floor": markup.read(reader, slide.floor),
-            }
-            for slide in talk.slides
-        ]
+        shown: list[dict[str, str]] = []
+        for slide in talk.slides:
+            lines = {part: markup.read_line(reader, getattr(slide, part)) for part in LINES}
+            texts = {part: markup.read(reader, getattr(slide, part)) for part in TEXTS}
+            shown.append({"name": slide.name, "kicker": slide.kicker, **lines, **texts})
     return (
         _templates()
         .get_template("talk.html")
@@ -330,17 +324,14 @@ def _reader(material: Material, folder: Path, colours: markup.Colours) -> Markdo
         return str(highlight(code, PythonLexer(), HtmlFormatter(nowrap=True)))
 
     def picture(_self: object, tokens: Sequence[Token], place: int, *_: object) -> str:
-        name = str(tokens[place].attrs["src"]).removeprefix("chart:")
-        figure = material.look(name)
-        assert figure is not None, "the template shows only charts that there are"
-        return _svg(figure, material.backends(name), folder, colours)
+        """The chart without its headline and small print, which the slide has in larger type."""
+        drawing = material.drawing(str(tokens[place].attrs["src"])[len("chart:") :])
+        figure = drawing.design
+        assert isinstance(figure, Figure), "the template shows only charts that there are"
+        sheet = Sheet(folder, drawing.backends, (), ("svg",), shape="stage")
+        file = sheet.draw(wordless(figure)).files["svg"]
+        return markup.svg(figure.name, alt(figure.title, figure.data), file, colours)
 
     reader = markup.reader(highlight=coloured)
     reader.add_render_rule("image", picture)
     return reader
-
-
-def _svg(figure: Figure, backends: Sequence[str], folder: Path, colours: markup.Colours) -> str:
-    """The chart without its headline and small print, which the slide has in larger type."""
-    drawn = Sheet(folder, backends, (), ("svg",), shape="stage").draw(wordless(figure))
-    return markup.svg(figure.name, alt(figure.title, figure.data), drawn.files["svg"], colours)

@@ -125,19 +125,12 @@ def lost(exchange: Exchange, error: Exception) -> None:
     exchange.fail(cause_of(error) or OSError(ECONNRESET, ""))
 
 
-async def main(name: str, job: Job, recorder: Recorder, stop: Stop) -> CrawlReport:
-    """Crawl, and report."""
-    shared = Shared(job, recorder)
-    await run(shared, stop)
-    return shared.frontier.report(name, {"library": version_of("anyio")})
-
-
 def crawl_on(name: str, job: Job, recorder: Recorder, *, backend: str, loop: str) -> CrawlReport:
     """Crawl with one task for each slot, on ``asyncio`` or ``trio``."""
+    shared = Shared(job, recorder)
     with Stop(job) as stop:
-        report = anyio.run(main, name, job, recorder, stop, backend=backend)
-    report.mechanism["loop"] = loop
-    return report
+        anyio.run(run, shared, stop, backend=backend)
+    return shared.frontier.report(name, {"library": version_of("anyio"), "loop": loop})
 
 
 def crawl_as(name: str) -> CrawlFunction:

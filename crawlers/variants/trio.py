@@ -134,17 +134,12 @@ async def fetch_in_time(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     return slot.exchange
 
 
-async def main(name: str, job: Job, recorder: Recorder, fetch: Fetcher, stop: Stop) -> CrawlReport:
-    """Crawl, and report."""
-    shared = Shared(job, recorder, fetch)
-    await run(shared, stop)
-    return shared.frontier.report(name, {"loop": f"trio {trio.__version__}"})
-
-
 def crawl_on(name: str, job: Job, recorder: Recorder, fetch: Fetcher) -> CrawlReport:
     """Crawl with one task for each slot, on trio's loop."""
+    shared = Shared(job, recorder, fetch)
     with Stop(job) as stop:
-        return trio.run(main, name, job, recorder, fetch, stop)
+        trio.run(run, shared, stop)
+    return shared.frontier.report(name, {"loop": f"trio {trio.__version__}"})
 
 
 def crawl_as(name: str) -> CrawlFunction:

@@ -13,7 +13,7 @@ from tests.programs import python
 WRITES_TOO_MUCH = """
 import resource, sys
 from pathlib import Path
-from bench import filesystem
+from bench import BenchError, filesystem
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))  # as if the disk were full
 try:
     filesystem.write_text(Path(sys.argv[1]), "x" * 5000)

@@ -12,7 +12,7 @@ import pytest
 
 from bench.machine import instruments
 from bench.machine.instruments import Instrument
-from bench.study.record import StudyError
+from bench.study.study import StudyError
 from tools import guard
 
 HERE = "CPython 3.11.7, tool 1"

@@ -8,7 +8,7 @@ import pytest
 
 from bench.analysis import stats
 from bench.launch import ROOT
-from bench.questions import servers
+from bench.questions import serve
 from bench.schema import TrialRecord
 from bench.show.table import MISSING
 from tests.bench import committed
@@ -106,7 +106,7 @@ def test_every_situation_and_pair_has_one_answer_and_says_when_it_is_wrong() -> 
 
 def test_a_server_has_numbers_where_it_was_measured() -> None:
     held = [one for one in holding(blocks=2) if isinstance(one, TrialRecord)]
-    loaded = costed(servers.SERVE, blocks=2)
+    loaded = costed(serve.COLUMNS, blocks=2)
     both = Numbers(analysed([*loaded, *held]))
     assert float(both.server("threads")) > float(both.server("callbacks"))
     assert both.server("aiohttp") == MISSING

@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 from types import FrameType
-from typing import Final, Literal
+from typing import Final
 
 from pydantic import BaseModel
 
@@ -30,12 +30,8 @@ TIMEOUT_S: Final = 30
 BODY: Final = b'<a href="/broken">next</a>'
 WHOLE: Final = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n%s"
 BROKEN: Final = b"HTTP/1.1 two hundred OK\r\n\r\n"
-RUNNERS: Final = frozenset({"crawl", "run", "main"})
-"""Functions that start a crawl."""
 ENDS: Final = frozenset({"fail", "wait"})
 """What is called to end a failed exchange; callbacks ``wait``, unless TLS only wants to."""
-
-FrameGroup = Literal["start", "machinery", "slot", "parser"]
 
 
 class Frame(BaseModel):
@@ -56,25 +52,9 @@ class Ripped(BaseModel):
     frames: list[Frame]
 
     @property
-    def breakpoint(self) -> Frame:
-        """Where to set a breakpoint: the model's last frame before the shared parser."""
-        return [frame for frame in self.frames if frame.file == f"crawlers/{self.model}.py"][-1]
-
-    def group(self, frame: Frame) -> FrameGroup:
-        if frame.knows:
-            return "slot"
-        if frame.file == self.breakpoint.file:
-            return "start" if frame.function in RUNNERS else "machinery"
-        after = self.frames.index(frame) > self.frames.index(self.breakpoint)
-        return "parser" if after else "machinery"
-
-    def of(self, group: FrameGroup) -> list[Frame]:
-        return [frame for frame in self.frames if self.group(frame) == group]
-
-    @property
     def callers(self) -> int:
         """How many of the slot's functions are above the one that met the error."""
-        return len(self.of("slot")) - 1
+        return sum(frame.knows for frame in self.frames) - 1
 
 
 def stack_ripping() -> ExperimentResult:

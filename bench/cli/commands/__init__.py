@@ -1,1 +1,1 @@
-"""One module per command: see :class:`bench.cli.command.Command`."""
+"""One module per command: see :class:`bench.cli.command.CommandModule`."""

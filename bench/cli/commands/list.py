@@ -1,6 +1,6 @@
 """List questions with their points, or the points of a profile, or the backends.
 
-Questions are in bench/questions/. A point such as throughput-100 is a workload at one
+A question is a file in bench/questions/. A point such as throughput-100 is a workload at one
 setting; run --only finds it in any profile. A profile says how often each point is measured.
 
   python -m bench list                      questions and profiles, on one screen
@@ -24,7 +24,7 @@ from bench.plan import backends, profiles
 from bench.plan.profiles import Profile
 from bench.text import plural
 
-QUESTION: Final = re.compile(r'\bNAME\b[^"\n]*"(\w+)",?\s+ASKS\b[^"\n]*"(.+)"')
+ASKS: Final = re.compile(r'^ASKS: Final = "(.+)"$', re.MULTILINE)
 ONLY: Final = re.compile(r'--only["\s]+([\w,-]+)')
 QUESTIONS: Final = ROOT / "bench" / "questions"
 
@@ -57,22 +57,19 @@ def points(profile: Profile) -> Iterator[str]:
 
 def overview() -> Iterator[str]:
     yield f"{'questions/':<13} {'run --only':<26} asks"
-    found = (
-        each for file in QUESTIONS.glob("*.py") for each in asked(file.read_text(encoding="utf-8"))
-    )
-    yield from (f"{name:<13} {only:<26} {asks}" for name, asks, only in sorted(found))
+    for file in sorted(QUESTIONS.glob("*.py")):
+        if columns := question(file.read_text(encoding="utf-8")):
+            asks, only = columns
+            yield f"{file.stem:<13} {only:<26} {asks}"
     yield ""
     for name, make in profiles.PROFILES.items():
         yield f"--profile {name:<13} {make().summary}"
 
 
-def asked(source: str) -> Iterator[tuple[str, str, str]]:
-    """The questions in a file: name, what it asks, and its points, as its own command has them.
+def question(source: str) -> tuple[str, str] | None:
+    """What a file asks, and its points, as its own command has them; None if it is no question.
 
     Read from its source: importing all of them takes a second, and numpy.
     """
-    matches = [*QUESTION.finditer(source)]
-    ends = [*(match.start() for match in matches[1:]), len(source)]
-    for match, end in zip(matches, ends, strict=False):
-        only = ONLY.search(source, match.end(), end)
-        yield match[1], match[2], only[1] if only else ""
+    asks, only = ASKS.search(source), ONLY.search(source)
+    return (asks[1], only[1] if only else "") if asks else None

@@ -12,21 +12,21 @@ they leave out. Needs valgrind and strace; what is missing is left out and said.
 from __future__ import annotations
 
 import argparse
-import tempfile
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from rich.console import Console
 
 from bench.cli import options
-from bench.cli.studies import exit_code
+from bench.cli.studies import measured
 from bench.costs import measure, report
 from bench.costs.measure import COUNTED
-from bench.costs.report import STUDY
+from bench.costs.report import STUDY, Counted
 from bench.launch import RESULTS
 from bench.machine import instruments
-from bench.study import runner
+from bench.study.runner import Program
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,31 +43,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, console: Console) -> int:
     whole = arguments.backends in (report.CHOSEN, ["all"])
     part = arguments.workload or arguments.count or not whole
-    with ExitStack() as stack:
-        out = arguments.out or RESULTS / "costs"
-        if part and not (arguments.out or arguments.redraw):
-            # A part takes no place of the whole.
-            out = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="c10k-")))
-        whole = arguments.redraw or count(arguments, out, console)
-        last = STUDY.last(out)
-        report.report(last).write(out, console)
-        return exit_code([last], whole=whole)
-
-
-def count(arguments: argparse.Namespace, out: Path, console: Console) -> bool:
-    """Count what these arguments ask for; returns False after Ctrl-C."""
-    tools = instruments.find([arguments.count] if arguments.count else instruments.NAMES)
     wanted = None if arguments.backends == ["all"] else list(arguments.backends)
     names = (arguments.workload,) if arguments.workload else COUNTED
+    tools = instruments.find([arguments.count] if arguments.count else instruments.NAMES)
     settings = {"pages": arguments.pages, "slots": arguments.slots}
+    settings |= {tool.name: tool.tool for tool in tools if not tool.missing}
     with ExitStack() as stack:
-        lane = measure.Lane(arguments.pages, arguments.slots, stack)
-        return runner.run(
-            STUDY,
-            out,
-            list(measure.programs(lane, wanted, names, tools)),
-            arguments.repeats,
-            console,
-            settings=settings | {tool.name: tool.tool for tool in tools if not tool.missing},
-            resume=arguments.resume,
-        )
+
+        def programs() -> list[Program[Counted]]:
+            lane = measure.Lane(arguments.pages, arguments.slots, stack)
+            return list(measure.programs(lane, wanted, names, tools))
+
+        if part and not (arguments.out or arguments.redraw):
+            # A part takes no place of the whole.
+            arguments.out = Path(stack.enter_context(TemporaryDirectory(prefix="c10k-")))
+        arguments.out = arguments.out or RESULTS / "costs"
+        return measured(STUDY, programs, report.report, arguments, console, settings)

@@ -22,16 +22,15 @@ from rich.text import Text
 
 from bench.cli import DONE, FAILED, options
 from bench.cli.options import names, positive
-from bench.cli.studies import exit_code
-from bench.fleet import hold, report
+from bench.cli.studies import measured
+from bench.fleet import hold
 from bench.fleet.hold import Fleet
-from bench.fleet.trial import RAMP_PER_S, STUDY, TLS_RAMP_PER_S, FleetTrial
+from bench.fleet.study import RAMP_PER_S, STUDY, TLS_RAMP_PER_S, FleetTrial, report
 from bench.machine.doctor import show
 from bench.plan import backends
 from bench.sides.servers import Tls
-from bench.study import runner
-from bench.study.record import StudyError
 from bench.study.runner import Program
+from bench.study.study import StudyError
 from bench.text import plural
 from crawlers.registry import MODELS
 
@@ -61,18 +60,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
-    whole = True
-    if not arguments.redraw:
-        with hold.connected(arguments.scheduler) as fleet:
-            plans = planned(arguments, fleet)
-            if arguments.plan:
-                return max(fits(fleet, plan, console) for plan in plans)
-            programs = [program(fleet, plan) for plan in plans]
-            out, rounds = arguments.out, arguments.repeats
-            whole = runner.run(STUDY, out, programs, rounds, console, resume=arguments.resume)
-    last = STUDY.last(arguments.out)
-    report.report(last).write(arguments.out, console)
-    return exit_code([last], whole=whole)
+    if arguments.redraw:
+        return measured(STUDY, list, report, arguments, console)
+    with hold.connected(arguments.scheduler) as fleet:
+        plans = planned(arguments, fleet)
+        if arguments.plan:
+            return max(fits(fleet, plan, console) for plan in plans)
+        programs = [program(fleet, plan) for plan in plans]
+        return measured(STUDY, lambda: programs, report, arguments, console)
 
 
 def planned(arguments: argparse.Namespace, fleet: Fleet) -> list[FleetTrial]:

@@ -14,8 +14,7 @@ import argparse
 from rich.console import Console
 
 from bench.cli import options
-from bench.cli.studies import exit_code
-from bench.study import runner
+from bench.cli.studies import measured
 from bench.tasks.study import STUDY, programs, report
 
 
@@ -24,10 +23,4 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
-    out, repeats = arguments.out, arguments.repeats
-    whole = arguments.redraw or runner.run(
-        STUDY, out, programs(), repeats, console, resume=arguments.resume
-    )
-    last = STUDY.last(out)
-    report(last).write(out, console)
-    return exit_code([last], whole=whole)
+    return measured(STUDY, programs, report, arguments, console)

@@ -15,13 +15,15 @@ from hypothesis import strategies as st
 from bench import BenchError, schema, store
 from bench.__main__ import main
 from bench.analysis.stats import METRICS
-from bench.claims import ledger, measure
+from bench.claims import ledger
 from bench.claims.experiments import EXPERIMENTS
 from bench.claims.verdict import (
+    STUDY,
     ClaimNumber,
     CrossingReading,
     Evidence,
     ExperimentReading,
+    ExperimentRuns,
     Judged,
     RatioReading,
     Verdict,
@@ -223,10 +225,10 @@ def test_an_interval_over_repeats_holds_its_value(values: list[float]) -> None:
         assert (low, high) == (min(values), max(values))
 
 
-def save(folder: Path, trials: list[schema.AnyRecord], runs: measure.ExperimentRuns) -> Path:
+def save(folder: Path, trials: list[schema.AnyRecord], runs: ExperimentRuns) -> Path:
     folder.mkdir()
     (folder / store.FILE_NAME).write_text("".join(r.model_dump_json() + "\n" for r in trials))
-    kept(measure.STUDY, folder, *runs)
+    kept(STUDY, folder, *runs)
     return folder
 
 
@@ -248,7 +250,7 @@ def test_a_campaign_shows_only_claims_that_something_was_measured_for(tmp_path: 
     assert [one.phrase for one in found["await-task"].judged] == ["reproduced here"]
     assert "thread-50k" in found
     assert "epoll-scales" not in found, "its experiment was not run"
-    file = measure.STUDY.file(folder)
+    file = STUDY.file(folder)
     file.write_text(json.dumps({"kind": "sample"}) + "\n")
     with pytest.raises(store.StoreError, match=r"experiments\.jsonl:1"):
         of_campaign(analysis, folder)

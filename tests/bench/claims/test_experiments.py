@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from bench.claims import measure
 from bench.claims.experiments import EXPERIMENTS, chapter, coroutines, echo, stack_ripping, waiting
 from bench.claims.experiments.echo import EchoTurn
-from bench.claims.experiments.stack_ripping import Ripped
+from bench.claims.verdict import STUDY, latest
+from bench.cli.studies import claims
 from bench.study import runner
 from crawlers.registry import MODELS
 
@@ -67,21 +67,21 @@ def test_a_missing_way_of_waiting_is_null_with_its_reason(monkeypatch: pytest.Mo
 
 
 def test_experiments_are_appended_and_the_last_run_of_each_counts(tmp_path: Path) -> None:
-    assert [each.name for each in measure.programs(None)] == list(EXPERIMENTS)
+    assert [each.name for each in claims.programs(None)] == list(EXPERIMENTS)
     for names in (["bytecode", "awaiting"], ["awaiting"]):
-        asked = measure.programs(names)
-        assert runner.run(measure.STUDY, tmp_path, asked, 2, Console(quiet=True))
-    found = measure.STUDY.runs(tmp_path)
+        asked = claims.programs(names)
+        assert runner.run(STUDY, tmp_path, asked, 2, Console(quiet=True))
+    found = STUDY.runs(tmp_path)
     assert [len(run.samples) for run in found] == [3, 2], "bytecode cannot vary"
-    assert measure.latest(found, "bytecode") is found[0]
-    assert measure.latest(found, "awaiting") is found[1]
-    assert measure.latest(found, "echo") is None
+    assert latest(found, "bytecode") is found[0]
+    assert latest(found, "awaiting") is found[1]
+    assert latest(found, "echo") is None
     assert found[1].by_program()["awaiting"][1].values["coroutine_turns"] == 0
 
 
 def test_a_failed_experiment_is_lost_with_its_reason() -> None:
     with pytest.raises(runner.Lost, match="name one experiment"):
-        measure.measure("nonesuch", 0)
+        claims.measure("nonesuch", 0)
 
 
 @pytest.fixture(scope="module")
@@ -183,7 +183,7 @@ def test_each_await_up_a_stack_costs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_this_interpreter_is_not_the_chapters() -> None:
     """In a fresh process: it changes the limit of recursion and the size of stacks."""
-    values = measure.measure("interpreter", 0).values
+    values = claims.measure("interpreter", 0).values
     assert values["nested_calls"] == chapter.CALLS
     assert values["coroutine_decorator"] == 0
     assert values["lasti_at_start"] != -1
@@ -197,14 +197,10 @@ def test_the_steps_are_measured_as_the_command_judges_them(monkeypatch: pytest.M
     assert chapter.steps().values == {"spin_ms": 7.0}
 
 
-@pytest.fixture(scope="module")
-def ripped() -> list[Ripped]:
-    return stack_ripping.rip_all()
-
-
-def test_callbacks_lose_the_callers_and_the_others_keep_them(ripped: list[Ripped]) -> None:
+def test_callbacks_lose_the_callers_and_the_others_keep_them() -> None:
+    ripped = stack_ripping.rip_all()
     assert [run.model for run in ripped] == list(MODELS)
-    left = {run.model: [frame.function for frame in run.of("slot")] for run in ripped}
+    left = {run.model: [frame.function for frame in run.frames if frame.knows] for run in ripped}
     assert left.pop("callbacks") == ["receive"]
     assert all(functions == ["work", "fetch"] for functions in left.values())
     assert [run.callers for run in ripped] == [1, 0, 1, 1]

@@ -18,8 +18,8 @@ from bench.machine import instruments
 from bench.machine.instruments import Instrument
 from bench.plan import backends
 from bench.study import runner
-from bench.study.record import SampleRecord
 from bench.study.runner import Lost
+from bench.study.study import SampleRecord
 from crawlers.backend import Backend
 from crawlers.catalogue import OURS
 

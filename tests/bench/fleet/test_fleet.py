@@ -22,10 +22,9 @@ import pytest
 
 from bench.__main__ import main
 from bench.fleet import hold
-from bench.fleet.trial import STUDY, FleetTrial
+from bench.fleet.study import STUDY, FleetTrial
 from bench.launch import ROOT
-from bench.study.record import Run
-from bench.study.report import Report
+from bench.study.study import Report, Run
 from tests.bench import small
 
 # To import it takes long, and every process of a parallel run collects all tests.

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench.fleet import report
-from bench.fleet.trial import STUDY, WHOLE, FleetTrial, Moment, held, largest
+from bench.fleet import study
+from bench.fleet.study import STUDY, WHOLE, FleetTrial, Moment, held, largest
 from bench.launch import RESULTS, ROOT
 from bench.show.figures import Figure
 from bench.show.pictures import alt
-from bench.study.record import Run
+from bench.study.study import Run
 from bench.text import KIB
 from tests.bench.fleet.test_trial import HOST
 from tests.bench.study import made
@@ -56,7 +56,7 @@ def test_everything_is_drawn_from_the_file(tmp_path: Path) -> None:
     gone = {"threads over TLS, 90,000 connections": ("refused", "no room")}
     run = fleet(trial("callbacks", 1000), trial("callbacks", 100_000), lost=gone)
     made.kept(STUDY, tmp_path, run)
-    found = report.report(STUDY.last(tmp_path))
+    found = study.report(STUDY.last(tmp_path))
     found.write(tmp_path, QUIET)
     for name in ("fleet-ramp.svg", "fleet-ramp.png"):
         assert (tmp_path / "charts" / name).stat().st_size > 1000
@@ -73,7 +73,7 @@ def test_everything_is_drawn_from_the_file(tmp_path: Path) -> None:
 
 def test_a_line_leads_to_the_summit() -> None:
     """Each moment was taken for a single trial, to which none leads: there was a dot alone."""
-    line = report.curve(trial("callbacks", 1000), lambda moment: moment.connections)
+    line = study.curve(trial("callbacks", 1000), lambda moment: moment.connections)
     assert len(line) > 1
     assert all(point.y.count > 1 for point in line)
 
@@ -85,12 +85,12 @@ def test_plain_and_encrypted_connections_stay_apart() -> None:
         trial("callbacks", 1000, 2, **tls),
         trial("callbacks", 250_000, 2, **tls),
     )
-    text = report.report(run).excerpt()
+    text = study.report(run).excerpt()
     assert "| callbacks over TLS | 250,000 |" in text
     assert "| owner | callbacks, 1,000,000 | callbacks over TLS, 250,000 |" in text
     assert "| sum, both ends | 9.00 | 18.00 |" in text
     assert [trial.label for trial in largest(run)] == ["callbacks", "callbacks/tls"]
-    ramp = report.ramp(run)
+    ramp = study.ramp(run)
     assert isinstance(ramp, Figure)
     assert alt(ramp.title, ramp.data) == (
         "Line chart: Connections and memory against time, up to the summit. connections held, "
@@ -114,7 +114,7 @@ def test_what_hosts_counted_and_gained_is_added() -> None:
     one = trial("callbacks", 1000)
     both = one.model_copy(update={"hosts": [*one.hosts, *one.hosts]})
     assert both.per_connection(["user_bytes"]) == 2 * KIB
-    assert report.risen("ListenOverflows", both) == "0"
-    assert report.risen("TCPTimeouts", both) == "not known"
+    assert study.risen("ListenOverflows", both) == "0"
+    assert study.risen("TCPTimeouts", both) == "not known"
     blind = both.model_copy(update={"hosts": [*one.hosts, HOST]})
     assert blind.per_connection(["user_bytes"]) is None

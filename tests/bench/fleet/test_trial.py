@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.fleet import hold, trial
+from bench.fleet import hold, study
 from bench.fleet.hold import Fleet, Host, HostStatus
-from bench.fleet.trial import FleetTrial, HostRecord, Worker
+from bench.fleet.study import FleetTrial, HostRecord, Worker
 from bench.machine import memory
 from bench.machine.doctor import SPARE_DESCRIPTORS, CheckResult
 from bench.machine.memory import Snapshot
 from bench.machine.objects import Slabs
 from bench.machine.procfs import UNLIMITED, Slab
 from bench.schema import MemoryParts
-from bench.study.record import StudyError
 from bench.study.runner import Lost
+from bench.study.study import StudyError
 from tests.bench import small
 
 HOST = HostRecord(
@@ -160,7 +160,7 @@ class Stub:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trial, "SPARE_S", 0.05)
+    monkeypatch.setattr(study, "SPARE_S", 0.05)
     monkeypatch.setattr(hold, "LOOK_EVERY_S", 0.01)
 
 

@@ -25,14 +25,9 @@ def shown(found: Sequence[PlannedPoint]) -> dict[str, list[str]]:
 
 
 def recorded(found: Sequence[PlannedPoint], profile: str, seed: int = 5) -> CampaignRecord:
-    return plan.campaign_record(
-        plan.make(found, seed),
-        profile=profile,
-        backends=MODELS,
-        seed=seed,
-        command=[],
-        environment=synthetic.environment(),
-    )
+    first = next(each for each in synthetic.campaign() if isinstance(each, CampaignRecord))
+    entries = [entry.record for entry in found]
+    return first.model_copy(update={"profile": profile, "seed": seed, "plan": entries})
 
 
 def test_a_selection_keeps_pairs_of_point_and_backend() -> None:

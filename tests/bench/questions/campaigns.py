@@ -17,6 +17,7 @@ from bench.conditions.ways import ENCRYPTED, HANDSHAKE, NEW, PLAIN, TICKETS
 from bench.histograms import encode_latency
 from bench.plan.participants import PINNED, SWITCHING
 from bench.questions import (
+    accept,
     cancel,
     churn,
     crossover,
@@ -24,7 +25,7 @@ from bench.questions import (
     handovers,
     headers,
     page,
-    servers,
+    serve,
     timeouts,
     tls_pages,
 )
@@ -814,7 +815,7 @@ FAIRNESS: Cases = {
 
 def loaded(label: str = "", point: str = "", **update: Any) -> Lines:
     """A campaign of servers under load, in which something is different for one of them."""
-    lines = costed(servers.SERVE, backends=BACKENDS, blocks=5)
+    lines = costed(serve.COLUMNS, backends=BACKENDS, blocks=5)
     return where(lines, lambda t: t.label == label and point in ("", t.point), **update)
 
 
@@ -832,7 +833,7 @@ def accepted() -> Lines:
     """Connections were kept in other blocks; the load was slower than callbacks."""
     return where(
         costed(
-            servers.ACCEPT,
+            accept.COLUMNS,
             lambda label, key: US.get(label, 12.0) + 30.0 * (key == "all"),
             backends=BACKENDS,
             blocks=5,
@@ -935,10 +936,7 @@ def read_slowly(**options: Any) -> Lines:
 
 # --- every question ----------------------------------------------------------------------
 
-COSTED: Final = {
-    **{question.NAME: question.COLUMNS for question in (churn, headers)},
-    **{question.NAME: question for question in (servers.SERVE, servers.ACCEPT)},
-}
+COSTED: Final = {question.NAME: question.COLUMNS for question in (churn, headers, serve, accept)}
 MEASURED: dict[str, Callable[..., Lines]] = {
     "glance": campaign,
     "page": split,

@@ -17,8 +17,7 @@ import pytest
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import MIN_BLOCKS
-from bench.cli.commands.list import QUESTIONS as QUESTIONS_FOLDER
-from bench.cli.commands.list import asked as listed
+from bench.cli.commands.list import question as listed
 from bench.plan import profiles
 from bench.questions import QUESTIONS, STORY, analysis_of, asked, pairs
 from bench.questions.question import (
@@ -76,16 +75,14 @@ has a finding of its own."""
 every = pytest.mark.parametrize("question", QUESTIONS, ids=named)
 
 
-def test_they_are_called_as_in_the_story() -> None:
+def test_they_are_called_like_their_modules() -> None:
     assert [question.NAME for question in QUESTIONS] == [*STORY]
-
-
-SOURCES: Final = "".join(file.read_text() for file in QUESTIONS_FOLDER.glob("*.py"))
 
 
 @every
 def test_bench_list_has_it_and_points_that_there_are(question: Question) -> None:
-    ((asks, only),) = (found[1:] for found in listed(SOURCES) if found[0] == question.NAME)
+    source = Path(str(getattr(question, "__file__", ""))).read_text()
+    asks, only = sure(listed(source))
     assert asks == question.ASKS
     assert asks.endswith("?")
     if only:

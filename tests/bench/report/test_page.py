@@ -18,7 +18,6 @@ from markupsafe import escape
 
 from bench import store
 from bench.claims import ledger, verdict
-from bench.claims import measure as experiments
 from bench.palette import dark_of
 from bench.questions import analysis_of
 from bench.report import charts, cite, export, files, markup, page, summary
@@ -46,7 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     folder = save(tmp_path_factory.mktemp("campaigns") / "made", records)
     file = folder / store.FILE_NAME
-    kept(experiments.STUDY, folder, *experimented({"awaiting.task_turns": [2.0]}))
+    kept(verdict.STUDY, folder, *experimented({"awaiting.task_turns": [2.0]}))
     with pytest.MonkeyPatch.context() as patch:
         whole = charts.story
         patch.setattr(charts, "story", lambda analysis: {n: whole(analysis)[n] for n in DRAWN})

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bench.claims import measure
 from bench.claims.experiments import ExperimentResult
-from bench.study.record import Run, RunRecord, SampleRecord, Study
+from bench.claims.verdict import STUDY
+from bench.study.study import Run, RunRecord, SampleRecord, Study
 from tests.bench.synthetic import environment
 
 Part = TypeVar("Part")
@@ -58,7 +58,7 @@ def experiments(values: dict[str, list[float]], **changes: Any) -> list[Run[Expe
             {name: [ExperimentResult({name.partition(".")[2]: number}) for number in numbers]}
         )
     ]
-    return [run(measure.STUDY, found, **changes)]
+    return [run(STUDY, found, **changes)]
 
 
 def kept(study: Study[Any], folder: Path, *runs: Run[Any]) -> Path:

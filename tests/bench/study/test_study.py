@@ -11,8 +11,8 @@ from rich.console import Console
 from bench.schema import Record
 from bench.store import StoreError
 from bench.study import runner
-from bench.study.record import Run, Study, StudyError
 from bench.study.runner import Lost, Process, Program
+from bench.study.study import Run, Study, StudyError
 
 
 class Seen(Record):

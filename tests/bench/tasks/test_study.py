@@ -16,7 +16,7 @@ from bench.analysis.stats import MIN_CONNECTION_COUNTS
 from bench.cli import DONE, FAILED, USAGE
 from bench.show.pictures import alt
 from bench.study import runner
-from bench.study.record import Run
+from bench.study.study import Run
 from bench.tasks import study as tasks
 from bench.tasks.study import (
     KINDS,
