@@ -181,7 +181,10 @@ def table(measured: Measured, amounts: Iterable[float]) -> Table:
             [
                 label,
                 f"{duration(work_ms)} of work",
-                *(cells.spread(measured.spread(label, key(part, work_ms))) for part in PARTS),
+                *(
+                    cells.spread(measured.spread(label, key(part, work_ms)), alone=2)
+                    for part in PARTS
+                ),
             ]
             for work_ms in amounts
             for label in measured.with_(key(MEAN, work_ms), measured.values)

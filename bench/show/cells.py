@@ -22,13 +22,13 @@ def tenths(value: float | None) -> str:
     return MISSING if value is None else f"{value:.1f}"
 
 
-def spread(values: Spread | None) -> str:
-    """``11,000 [10,500–12,300]``: the median and the whole range."""
+def spread(values: Spread | None, alone: int = 3) -> str:
+    """``11,000 [10,500–12,300]``: the median and the whole range; digits of a trial ``alone``."""
     if values is None:
         return MISSING
     median = figure(values.median)
     if values.count == 1:
-        return f"{median} (one trial)"
+        return f"{figure(values.median, alone)} (one trial)"
     return f"{median} [{figure(values.low)}–{figure(values.high)}]"
 
 

@@ -9,7 +9,7 @@ what a metric has pairs of is compared by its family (:mod:`bench.analysis.stats
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from bench.analysis import stats
@@ -85,13 +85,14 @@ class Measured:
     measures: Mapping[str, Measure]
     values: Mapping[str, Mapping[str, Blocks]]  # label -> measure -> block -> value
     asleep: frozenset[str] = frozenset()  # labels whose server slept, where that of others polled
+    slopes: Mapping[tuple[str, str], Spread | None] = field(default_factory=dict)
+    """Label and measure -> a number that no block has, with its interval."""
 
     def spread(self, label: str, key: str) -> Spread | None:
         """Median and range over blocks; None where it was not measured."""
+        if (label, key) in self.slopes:
+            return self.slopes[label, key]
         return stats.spread(self.values.get(label, {}).get(key, {}).values())
-
-    def row(self, label: str) -> dict[str, Spread]:
-        return {key: spread for key in self.measures if (spread := self.spread(label, key))}
 
     def median(self, label: str, key: str) -> float:
         """The middle of the blocks; raises KeyError where it was not measured."""

@@ -31,6 +31,7 @@ from bench.tasks.study import (
 )
 from crawlers.registry import names
 from tests.bench.study.made import kept, run, samples
+from tests.bench.sure import sure
 
 BYTES: Final = {"coroutine": 400, "asyncio": 1000, "trio": 1900, "thread": 18_000}
 STACK, TABLES, OTHER, FIXED = 16_384, 4096, 6000, 50_000
@@ -69,9 +70,9 @@ def test_the_slope_leaves_out_what_a_process_takes_once() -> None:
         assert found.median(name, "user_bytes") == pytest.approx(bytes_each)
     assert found.median("coroutine", TOTAL) == pytest.approx(400)
     whole = 18_000 + STACK + TABLES + OTHER
-    thread = found.row("thread")[TOTAL]
+    thread = sure(found.spread("thread", TOTAL))
     assert (thread.low, thread.high, thread.count) == (*[pytest.approx(whole)] * 2, 2)
-    assert "kernel_other_bytes" not in found.row("asyncio")
+    assert found.spread("asyncio", "kernel_other_bytes") is None
 
 
 def test_the_tables_have_parts_times_and_what_is_missing() -> None:
