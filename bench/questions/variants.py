@@ -7,13 +7,14 @@ campaign's record says which that is, as the registry described it at the time.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import STACK, Analysis
 from bench.analysis.stats import CPU_PER_1000, Metric, Pair, Ratio, widest_point
+from bench.plan.participants import SPREADING
 from bench.questions.question import Answer, forest
 from bench.schema import Rung, TrialRecord
 from bench.show import cells
@@ -26,18 +27,11 @@ from crawlers.registry import MODELS
 
 NAME: Final = "variants"
 ASKS: Final = "What does one change cost?"
-HAND_BUILT: Final = ("callbacks", "generators")
-"""Families whose loop is built by hand: they stand with the models."""
+THREADS, HAND_BUILT = "threads", ("callbacks", "generators")
+"""Families: what waits in a thread or greenlet, and what has a loop that is built by hand."""
 
-AWAIT: Final = "async"
-ONE_AT_A_TIME: Final = "one change at a time"
-FAMILIES: Final = {
-    "threads": f"Threads and greenlets, {ONE_AT_A_TIME}",
-    AWAIT: f"Loops and libraries with await, {ONE_AT_A_TIME}",
-    STACK: "HTTP stacks, with their own parser, pool and everything above the socket",
-}
-MOST: Final = 12
-"""Labels of a chart that can be read on a slide."""
+ASYNCIO: Final = ("async", "loop_per_thread")
+"""How the names of backends begin that run on the loop of the standard library."""
 
 SHOWN_FROM: Final = 1000
 """Memory is shown at so many connections or more; below, whole pages and slabs blur it."""
@@ -125,38 +119,71 @@ def answer(analysis: Analysis) -> Answer | None:
     spectrum = variants(analysis)
     if spectrum is None:
         return None
-    figures = [_figure(analysis, spectrum, *each) for each in _groups(spectrum) if len(each[2]) > 1]
-    return Answer(prose=PROSE, tables=[_table(analysis, spectrum)], figures=figures)
+    figures = [_figure(analysis, spectrum, key, *group) for key, group in GROUPS.items()]
+    return Answer(
+        prose=PROSE,
+        tables=[_table(analysis, spectrum)],
+        figures=[figure for figure in figures if figure],
+    )
 
 
-def _groups(spectrum: Variants) -> Iterator[tuple[str, str, Sequence[str]]]:
-    """The name, title and labels of each chart; a large family has several, in order."""
-    families: dict[str, list[str]] = {"": [], **{family: [] for family in FAMILIES}}
-    for label in spectrum.measured.values:
-        rung, compared = spectrum.about[label], spectrum.ratios.values()
-        if any(label in ratios for ratios in compared):
-            if label in MODELS or rung.family in HAND_BUILT:
-                families[""].append(label)
-            if rung.family not in HAND_BUILT:
-                families[rung.family if rung.family in FAMILIES else AWAIT].append(label)
-    yield NAME, f"From threads to coroutines, {ONE_AT_A_TIME}", families.pop("")
-    for family, labels in families.items():
-        parts = [labels[start : start + MOST] for start in range(0, len(labels), MOST)]
-        for number, part in enumerate(parts, 1):
-            yield f"{NAME}-{family}{f'-{number}' * (number > 1)}", FAMILIES[family], part
+def _on_asyncio(rung: Rung) -> bool:
+    return rung.family == "async" and rung.name.startswith(ASYNCIO)
+
+
+def _on_another(rung: Rung) -> bool:
+    """Whether asyncio stays, and what is below it is another's."""
+    return rung.name.startswith(("uvloop", "aiofastnet"))
+
+
+GROUPS: Final[dict[str, tuple[str, Callable[[Rung], bool]]]] = {
+    NAME: (
+        "From threads to coroutines, one change at a time",
+        lambda rung: (
+            rung.name in MODELS or (rung.family in HAND_BUILT and rung.name not in SPREADING)
+        ),
+    ),
+    f"{NAME}-spreading": (
+        "One crawl on several processors, one change at a time",
+        lambda rung: rung.name == "callbacks" or rung.name in SPREADING,
+    ),
+    f"{NAME}-threads": (
+        "Threads and greenlets, one change at a time",
+        lambda rung: rung.family == THREADS,
+    ),
+    f"{NAME}-asyncio": ("The ways to use asyncio, one change at a time", _on_asyncio),
+    f"{NAME}-loops": (
+        "Other loops and transports below asyncio, one change at a time",
+        lambda rung: rung.family == "async" and (rung.name in MODELS or _on_another(rung)),
+    ),
+    f"{NAME}-libraries": (
+        "Other libraries with await, one change at a time",
+        lambda rung: (
+            rung.family not in (THREADS, *HAND_BUILT, STACK)
+            and (rung.name in MODELS or not (_on_asyncio(rung) or _on_another(rung)))
+        ),
+    ),
+    f"{NAME}-stacks": (
+        "HTTP stacks, with their own parser, pool and everything above the socket",
+        lambda rung: rung.family == STACK,
+    ),
+}
 
 
 def _figure(
-    analysis: Analysis, spectrum: Variants, key: str, title: str, labels: Sequence[str]
-) -> Figure:
+    analysis: Analysis, spectrum: Variants, key: str, title: str, wanted: Callable[[Rung], bool]
+) -> Figure | None:
     held = "" if spectrum.connections is None else f", {count(spectrum.connections)} held"
     titles = {PAGE: "time per page", HELD: f"{spectrum.memory_words}{held}"}
+    labels = [
+        label
+        for label in spectrum.measured.values
+        if wanted(spectrum.about[label])
+        and any(label in ratios for ratios in spectrum.ratios.values())
+    ]
+    if len(labels) < 2:
+        return None
     floor = analysis.floor(CPU_PER_1000).log
-    bases: dict[str, list[str]] = defaultdict(list)
-    for label in labels:
-        bases[spectrum.about[label].against or ""].append(label)
-    listed = "; ".join(f"{base} for {listing(of)}" for base, of in bases.items())
-    unclaimed = f"Differences within the noise floor of {stats.floor_words(floor or 0.0)}"
     return Figure(
         name=key,
         title=title,
@@ -169,11 +196,18 @@ def _figure(
                 if ratios.keys() & {*labels}
             ]
         ),
-        notes=(
-            f"Baselines: {listed}.",
-            *[f"{unclaimed} are not claimed. Memory has no A/A pair."] * bool(floor),
-        ),
+        notes=tuple(_notes(analysis, spectrum, labels)),
     )
+
+
+def _notes(analysis: Analysis, spectrum: Variants, labels: Sequence[str]) -> Iterable[str]:
+    bases: dict[str, list[str]] = defaultdict(list)
+    for label in labels:
+        bases[spectrum.about[label].against or ""].append(label)
+    yield "Baselines: " + "; ".join(f"{base} for {listing(x)}" for base, x in bases.items()) + "."
+    if floor := analysis.floor(CPU_PER_1000).log:
+        unclaimed = f"Differences within the noise floor of {stats.floor_words(floor)}"
+        yield f"{unclaimed} are not claimed. Memory has no A/A pair."
 
 
 def _table(analysis: Analysis, spectrum: Variants) -> Table:

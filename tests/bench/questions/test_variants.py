@@ -42,7 +42,7 @@ def test_stacks_stand_apart_from_models() -> None:
     stacks = ("aiohttp", "httpx")
     made = [rung for rung in rungs((*MODELS, *stacks)) if rung.missing is None]
     shown = drawn([of_family(rung, "stack") if rung.name in stacks else rung for rung in made])
-    assert [name for name, labels in shown.items() if "httpx" in labels] == ["variants-stack"]
+    assert [name for name, labels in shown.items() if "httpx" in labels] == ["variants-stacks"]
     assert "callbacks" in shown["variants"]
 
 
