@@ -90,101 +90,10 @@ class Slowed(Condition):
     wait for one that is 40 times slower would ask 40 times as often for each page.
     """
 
-    switch_interval_s: float
+    slowness: float
 
     def command(self, command: Command, sides: Sides) -> Command:
-        return replace(command, switch_interval_s=self.switch_interval_s)
-
-
-def crawled(backend: Backend, tool: Instrument, repeat: int, point: Point, lane: Lane) -> Counts:
-    """What one crawl took, from the start of its process to the end. Raises :class:`Lost`."""
-    patience, seed = STEP_S * tool.slowness, 0  # a round has the same seeds on every machine
-    pinning = cpu.Pinning([], [], "counts are the same on every processor")
-    bench = Bench(
-        {None: lane.server(WARMUP_SITE)},
-        {backend.name: backend},
-        pinning,
-        seed,
-        lane.scratch,
-        deadline_s=patience,
-        pythons={"": [*tool.wrap(lane.scratch), *OWN_PYTHON]},
-    )
-    slowed = Slowed(switch_interval_s=switch_interval_s(tool))
-    point = replace(point, interleaved=False, conditions=(*point.conditions, slowed))
-    trial = Crawling(bench, point, Turn(repeat, point.id, 0, Label(backend.name)), 0)
-    tool.clear(lane.scratch)
-    with ExitStack() as stack:
-        block.start(stack, trial, lane.server(point.site))
-        stack.callback(trial.end)
-        with losing(trial.worker):
-            trial.tell()
-            trial.worker.ready(patience)
-            trial.warm()
-            trial.worker.go()
-            trial.result = trial.worker.result(time.monotonic() + patience)
-            trial.collect()
-            if reason := trial.why_void(trial.result, {}):
-                raise Lost(reason, void=True)
-            trial.worker.end(ENDING_S * tool.slowness)
-            return tool.results(lane.scratch)
-
-
-def both(pages: int, small: Counts, large: Counts) -> Crawled:
-    counts = {cost: (small.get(cost, 0), large.get(cost, 0)) for cost in {**small, **large}}
-    return Crawled(pages=pages, counts=counts)
-
-
-def switch_interval_s(instrument: Instrument) -> float:
-    """How long a thread waits for the interpreter's lock: see :class:`Slowed`."""
-    return sys.getswitchinterval() * instrument.slowness
-
-
-def served(
-    name: str, tool: Instrument, seed: int, slots: int, scratch: Path, requests: int
-) -> tuple[int, Counts]:
-    """How many requests there were, which is about ``requests``, and what all of them took.
-
-    One server with one hash seed under one instrument, from its start to its end, under a load that
-    stops by itself. Raises :class:`Lost` when it failed, or did not serve what was asked for.
-    """
-    tool.clear(scratch)
-    environment = {
-        "PYTHONHASHSEED": str(seed),
-        SWITCH_INTERVAL: str(switch_interval_s(tool)),
-    }
-    python = [*tool.wrap(scratch), *OWN_PYTHON]
-    patience = STEP_S * tool.slowness
-    try:
-        with (
-            ModelServer(name, SERVED_SITE, SITE_SEED, python, environment=environment) as server,
-            closing(Progress(PLACES)) as progress,
-            WorkerProcess("the load", module="bench.sides.loader") as load,
-        ):
-            server.ready()
-            load.command(
-                Command(
-                    backend=name,
-                    prefix=server.prefix,
-                    urls=server.urls,
-                    slots=slots,
-                    timeout_s=patience,
-                    progress=progress.file,
-                    load=Load(how="press", awake=False, answers=requests),
-                )
-            )
-            load.ready(patience)
-            load.go()
-            result = load.result(time.monotonic() + patience)
-            served = server.finish(by_signal=False)
-        counts = tool.results(scratch)
-    except (TimeoutError, ProcessError, ServerError, ValueError) as error:
-        raise Lost(f"{SERVE}: {error}") from None
-    if reason := judge.served_reason(name, result, served, server.digest):
-        raise Lost(f"{SERVE}: {reason}", void=True)
-    return result.pages, counts
-
-
-# --- what counts share -----------------------------------------------------------------------
+        return replace(command, switch_interval_s=sys.getswitchinterval() * self.slowness)
 
 
 class Lane:
@@ -208,11 +117,11 @@ class Lane:
         self, backend: Backend, tool: Instrument, names: Sequence[str], repeat: int
     ) -> Counted:
         """One program in one round. Raises :class:`Lost`."""
-        counted, lost, count = Counted(), None, partial(crawled, backend, tool, repeat)
+        counted, lost, count = Counted(), None, partial(self._crawled, backend, tool, repeat)
         for workload in names:
             make, sizes = WORKLOADS[workload], (self.pages, 2 * self.pages)
             try:
-                small, large = (count(make(self.slots, n, only(MODELS, 1)), self) for n in sizes)
+                small, large = (count(make(self.slots, n, only(MODELS, 1))) for n in sizes)
             except Lost as error:
                 why, void = f"{workload}: {error}", error.status == "void"
                 lost = lost or Lost(why, void=void, part=counted)
@@ -224,11 +133,88 @@ class Lane:
             raise lost
         return counted
 
+    def _crawled(self, backend: Backend, tool: Instrument, repeat: int, point: Point) -> Counts:
+        """What one crawl took, from the start of its process to the end. Raises :class:`Lost`."""
+        patience, seed = STEP_S * tool.slowness, 0  # a round has the same seeds on every machine
+        bench = Bench(
+            {None: self.server(WARMUP_SITE)},
+            {backend.name: backend},
+            cpu.Pinning([], [], "counts are the same on every processor"),
+            seed,
+            self.scratch,
+            deadline_s=patience,
+            pythons={"": [*tool.wrap(self.scratch), *OWN_PYTHON]},
+        )
+        conditions = (*point.conditions, Slowed(slowness=tool.slowness))
+        point = replace(point, interleaved=False, conditions=conditions)
+        trial = Crawling(bench, point, Turn(repeat, point.id, 0, Label(backend.name)), 0)
+        tool.clear(self.scratch)
+        with ExitStack() as stack:
+            block.start(stack, trial, self.server(point.site))
+            stack.callback(trial.end)
+            with losing(trial.worker):
+                trial.tell()
+                trial.worker.ready(patience)
+                trial.warm()
+                trial.worker.go()
+                trial.result = trial.worker.result(time.monotonic() + patience)
+                trial.collect()
+                if reason := trial.why_void(trial.result, {}):
+                    raise Lost(reason, void=True)
+                trial.worker.end(ENDING_S * tool.slowness)
+                return tool.results(self.scratch)
+
     def serve(self, name: str, tool: Instrument, repeat: int) -> Counted:
-        count = partial(served, name, tool, repeat + 1, self.slots, self.scratch)
-        few, small = count(self.pages * REQUESTS)
-        many, large = count(2 * self.pages * REQUESTS)
+        """A server in one round, under two loads. Raises :class:`Lost`."""
+        loads = (REQUESTS * pages for pages in (self.pages, 2 * self.pages))
+        (few, small), (many, large) = (self._served(name, tool, repeat + 1, n) for n in loads)
         return Counted(crawls={SERVE: both(many - few, small, large)})
+
+    def _served(self, name: str, tool: Instrument, seed: int, requests: int) -> tuple[int, Counts]:
+        """How many requests there were, which is about ``requests``, and what all of them took.
+
+        One server with one hash seed under one instrument, from its start to its end, under a load
+        that stops by itself.
+        """
+        tool.clear(self.scratch)
+        patience, python = STEP_S * tool.slowness, [*tool.wrap(self.scratch), *OWN_PYTHON]
+        interval_s = sys.getswitchinterval() * tool.slowness  # see Slowed
+        environment = {"PYTHONHASHSEED": str(seed), SWITCH_INTERVAL: str(interval_s)}
+        try:
+            with (
+                ModelServer(
+                    name, SERVED_SITE, SITE_SEED, python, environment=environment
+                ) as server,
+                closing(Progress(PLACES)) as progress,
+                WorkerProcess("the load", module="bench.sides.loader") as load,
+            ):
+                server.ready()
+                load.command(
+                    Command(
+                        backend=name,
+                        prefix=server.prefix,
+                        urls=server.urls,
+                        slots=self.slots,
+                        timeout_s=patience,
+                        progress=progress.file,
+                        load=Load(how="press", awake=False, answers=requests),
+                    )
+                )
+                load.ready(patience)
+                load.go()
+                result = load.result(time.monotonic() + patience)
+                served = server.finish(by_signal=False)
+            counts = tool.results(self.scratch)
+        except (TimeoutError, ProcessError, ServerError, ValueError) as error:
+            raise Lost(f"{SERVE}: {error}") from None
+        if reason := judge.served_reason(name, result, served, server.digest):
+            raise Lost(f"{SERVE}: {reason}", void=True)
+        return result.pages, counts
+
+
+def both(pages: int, small: Counts, large: Counts) -> Crawled:
+    counts = {cost: (small.get(cost, 0), large.get(cost, 0)) for cost in {**small, **large}}
+    return Crawled(pages=pages, counts=counts)
 
 
 # --- what is to be counted -------------------------------------------------------------------
