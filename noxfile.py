@@ -22,9 +22,9 @@ nox.options.reuse_existing_virtualenvs = True
 nox.options.sessions = ["tests", "lint", "types"]
 
 PROCESSORS = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-WORKERS = min(8, 2 * PROCESSORS)
-"""Two for each processor, because many tests wait: for a timeout, a start, a signal. Each collects
-all tests and imports what its own need: on two processors, six took 50 s more of them than four."""
+WORKERS = min(8, 3 * PROCESSORS)
+"""Three for each processor, because many tests wait: for a timeout, a start, a signal. On two, the
+default tests took 157 s with four workers and 135 with six, and CI 9:37 and 9:24."""
 
 PARALLEL = ("-n", str(WORKERS), "--dist", "loadfile", "--no-loadscope-reorder")
 """Run tests in parallel, those of one file in the same process: they share fixtures.
