@@ -24,9 +24,9 @@ from typing import Any
 
 from crawlers.backend import CrawlFunction
 from crawlers.job import CrawlReport, Job
-from crawlers.loop import Callback, Loop
+from crawlers.loop import Callback, Loop, loop_name
 from crawlers.recorder import Recorder
-from crawlers.variants.settings import changed
+from crawlers.variants.settings import replaced
 
 
 class Registry:
@@ -63,7 +63,7 @@ class Registry:
 class AsyncioLoop(Loop):
     """asyncio's loop as our own; an error in a callback ends it and is raised, as there."""
 
-    def __init__(self, selector_class: object = None) -> None:
+    def __init__(self) -> None:
         self.asyncio = asyncio.SelectorEventLoop()
         self.asyncio.set_exception_handler(self.failed)
         self.selector: Any = Registry(self.asyncio)
@@ -101,12 +101,11 @@ class AsyncioLoop(Loop):
 def crawl_on(model: str, name: str, job: Job, recorder: Recorder) -> CrawlReport:
     """Crawl as this model does, on asyncio's loop."""
     module = import_module(f"crawlers.{model}")  # here, so that a process has only its own model
-    get, put = partial(getattr, module, "Loop"), partial(setattr, module, "Loop")
-    with changed(get, put, AsyncioLoop, {}):
+    loop = AsyncioLoop()
+    with replaced(module, "Loop", lambda _: loop):
         report: CrawlReport = module.crawl(job, recorder)
-    kind = asyncio.SelectorEventLoop
     report.backend = name
-    report.mechanism = {"loop": f"{kind.__module__}.{kind.__qualname__}"}
+    report.mechanism = {"loop": loop_name(loop.asyncio)}
     return report
 
 

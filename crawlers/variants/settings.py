@@ -98,6 +98,13 @@ def changed(
         put(before)
 
 
+def replaced(
+    where: object, name: str, value: object, facts: Facts | None = None
+) -> AbstractContextManager[Facts]:
+    """A name of a module or class means this meanwhile."""
+    return changed(partial(getattr, where, name), partial(setattr, where, name), value, facts or {})
+
+
 def switch_interval(seconds: float, facts: Facts) -> AbstractContextManager[Facts]:
     """A waiting thread asks for the interpreter's lock after ``seconds``, instead of 0.005."""
     return changed(sys.getswitchinterval, sys.setswitchinterval, seconds, facts)
@@ -121,9 +128,7 @@ def small_buffers() -> AbstractContextManager[Facts]:
     """Connections over TLS that are made meanwhile have small buffers."""
     from asyncio import sslproto
 
-    protocol: Any = sslproto.SSLProtocol
-    get, put = partial(getattr, protocol, "max_size"), partial(setattr, protocol, "max_size")
-    return changed(get, put, TLS_BUFFER, {"tls_buffer": TLS_BUFFER})
+    return replaced(sslproto.SSLProtocol, "max_size", TLS_BUFFER, {"tls_buffer": TLS_BUFFER})
 
 
 SETTINGS: dict[str, tuple[str, Callable[[], AbstractContextManager[Facts]]]] = {
@@ -188,8 +193,7 @@ def crawl_with_timeouts(job: Job, recorder: Recorder) -> CrawlReport:
         sock.settimeout(job.timeout_s)
         return sock
 
-    get, put = partial(getattr, threads, "new_socket"), partial(setattr, threads, "new_socket")
-    with changed(get, put, with_timeout, {}):
+    with replaced(threads, "new_socket", with_timeout):
         report = threads.crawl(job, recorder)
     report.backend = "threads_timeouts"
     return report
