@@ -25,9 +25,10 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from itertools import islice, product
 from statistics import median
-from typing import Final
+from typing import Any, Final
 
 SLOTS: Final = 100
 RUNS: Final = 3
@@ -106,16 +107,18 @@ def main() -> int:
     pages: int = parser.parse_args().pages
     usable = sorted(os.sched_getaffinity(0))
     site = ("server", "--listen", "127.0.0.1:0", "--site", f"list:{pages}:2048", "--json")
-    with started(usable[:1], *site) as server, ExitStack() as ends:
+    with (
+        subprocess.Popen((sys.executable, "-m", *site), **on(usable[:1])) as server,
+        ExitStack() as ends,
+    ):
         ends.callback(server.terminate)
         assert server.stdout is not None
         port = json.loads(server.stdout.readline())["listening"].rpartition(":")[2]
-        words = "tools.handovers", port, str(pages)
+        words = sys.executable, "-m", "tools.handovers", port, str(pages)
         for way, where in product(WAYS, ("all", "one")):
-            rows = []
-            for _ in range(RUNS):
-                with started(usable if where == "all" else usable[-1:], *words, way) as process:
-                    rows.append(json.loads(process.communicate(timeout=TIMEOUT_S)[0]))
+            there = on(usable if where == "all" else usable[-1:])
+            run = partial(subprocess.run, (*words, way), timeout=TIMEOUT_S, check=True, **there)
+            rows = [json.loads(run().stdout) for _ in range(RUNS)]
             us, voluntary, involuntary = map(median, zip(*rows, strict=True))
             print(
                 f"{way:12} on {where} {us:6.1f} µs a page, switches {voluntary:5.2f} "
@@ -124,13 +127,10 @@ def main() -> int:
     return 0
 
 
-def started(processors: list[int], *words: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        (sys.executable, "-m", *words),
-        stdout=subprocess.PIPE,
-        encoding="utf-8",
-        preexec_fn=lambda: os.sched_setaffinity(0, processors),
-    )
+def on(processors: list[int]) -> dict[str, Any]:
+    """Options of a process that runs on these processors, and whose output is read."""
+    pin = partial(os.sched_setaffinity, 0, processors)
+    return {"stdout": subprocess.PIPE, "encoding": "utf-8", "preexec_fn": pin}
 
 
 if __name__ == "__main__":
