@@ -168,9 +168,11 @@ def held_without_the_lock() -> str:
 
 
 def middle(values: Iterable[float | None]) -> float:
-    """The median of numbers of which any were measured."""
-    value = stats.middle(values)
+    """The median of numbers that were all measured."""
+    measured = list(values)
+    value = stats.middle(measured)
     assert value is not None
+    assert None not in measured
     return value
 
 
