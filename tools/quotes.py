@@ -263,28 +263,23 @@ class Numbers:
 
     def connection(self, label: str) -> str:
         """Microseconds that opening and closing a connection adds to a page."""
-        together = self._published(f"churn/{churn.OPENING}/{label}")
-        cost = (
-            together.value
-            if together
-            else self.analysis.once(churn.measured).median(label, churn.OPENING)
-        )
-        return significant(cost, 3)
+        if together := self._published(f"churn/{churn.OPENING}/{label}"):
+            return significant(together.value, 3)
+        return significant(self.analysis.once(churn.measured).median(label, churn.OPENING), 3)
 
     def encryption(self, label: str) -> str:
         """Microseconds that TLS adds to a page on a kept connection."""
-        return significant(
-            self.analysis.once(tls_pages.measured).median(label, tls_pages.ENCRYPTION), 3
-        )
+        tls = self.analysis.once(tls_pages.measured)
+        return significant(tls.median(label, tls_pages.ENCRYPTION), 3)
 
-    def handshake(self, label: str, *, blocks: bool = False) -> str:
-        """Microseconds of a full handshake, client's side; or in how many blocks it was seen."""
-        if blocks:
-            return plural(
-                len(self.analysis.once(tls_pages.measured).values[label][tls_pages.HANDSHAKE]),
-                "block",
-            )
+    def handshake(self, label: str) -> str:
+        """Microseconds of processor time of a full handshake, client's side."""
         return count(self.analysis.once(tls_pages.measured).median(label, tls_pages.HANDSHAKE))
+
+    def handshakes(self, label: str) -> str:
+        """In how many blocks a handshake was measured."""
+        tls = self.analysis.once(tls_pages.measured)
+        return plural(len(tls.values[label][tls_pages.HANDSHAKE]), "block")
 
     def server(self, label: str) -> str:
         """KiB of a server for an idle connection: unlike times, the same on any machine."""
