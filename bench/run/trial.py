@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -244,8 +244,7 @@ class Trial(Sides, ABC):
 
     def release(self) -> None:
         """Hold nothing any more, whatever happened."""
-        with suppress(ServerError):
-            self.barrier.release()
+        self.barrier.release()
 
     def forget(self) -> None:
         for file in self.bench.scratch.glob(f"{self.out.name}.*"):
@@ -373,6 +372,10 @@ class Crawling(Trial):
             "page_faults": result.page_faults,
             "server_polls": self.server_polls,
         }
+
+    def release(self) -> None:
+        if self.server.alive:  # what is lost with it, the trial says elsewhere
+            super().release()
 
 
 def start_server(point: Point, conditions: Sequence[Condition], cores: list[int]) -> Server:
