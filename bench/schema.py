@@ -228,10 +228,18 @@ class Turns(Record):
     wall_s: float
     cpu_s: float  # the worker's, its child processes included
     server_cpu_s: float  # the server's process, polling included
-    steal_s: float | None  # stolen from the client's processor, in ticks of 10 ms
+    steal_s: float | None  # of wall_s, the host gave so much to other guests; in ticks of 10 ms
     beside: list[str]  # all labels that were alive together
     spanned: int | None  # exchanges with a stop inside: not in the service times
     aside_s: float = 0.0  # processor time of resuming and stopping many threads: not in cpu_s
+
+    @property
+    def own_s(self) -> float:
+        """``wall_s`` without what the host gave to other guests, and no less than ``cpu_s``.
+
+        A tick may belong to the time before a turn; but a worker that ran was not robbed.
+        """
+        return max(self.wall_s - (self.steal_s or 0.0), min(self.cpu_s, self.wall_s))
 
 
 class Latency(Record):

@@ -26,6 +26,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from rich.console import Console
 
 from bench import BenchError, store
+from bench.analysis import stats
 from bench.cli import options
 from bench.cli.command import draw_to_files
 from bench.cli.commands.run import publish
@@ -175,9 +176,10 @@ def page_s(trial: TrialRecord) -> float | None:
     """
     if trial.response_time is not None:
         return trial.response_time.p50_ms / 1000
-    if trial.memory is not None or trial.cancelled is not None or not trial.pages_per_s:
+    rate = stats.pages_per_s(trial)
+    if trial.memory is not None or trial.cancelled is not None or not rate:
         return None
-    return 1 / trial.pages_per_s
+    return 1 / rate
 
 
 class NothingToReplayError(Exception):
@@ -222,7 +224,7 @@ def replay(
         good = [trial for trial in ok if trial.elapsed_s is not None]
         durations = [duration for trial in good if (duration := page_s(trial))]
         bad = [trial for trial in own if trial.status in ("void", "failed")]
-        rates = [trial.pages_per_s for trial in good if trial.pages_per_s]
+        rates = [rate for trial in good if (rate := stats.pages_per_s(trial))]
         benchmark.extra_info.update(
             campaign=finished.records.campaign.campaign,
             pages_per_s=median(rates) if rates else None,

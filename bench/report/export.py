@@ -12,6 +12,7 @@ import csv
 import io
 from typing import Final
 
+from bench.analysis import stats
 from bench.schema import (
     Cancelled,
     Cpu,
@@ -59,6 +60,7 @@ def table(records: Records) -> list[dict[str, Scalar]]:
 def row(trial: TrialRecord) -> dict[str, Scalar]:
     """One trial as a row."""
     cells: dict[str, Scalar] = {name: getattr(trial, name) for name in FIELDS.split()}
+    cells["pages_per_s"] = stats.pages_per_s(trial)
     cells |= {name: trial.params.get(name) for name in PARAMS.split()}
     client, polls = trial.pinning.get("client"), trial.server_polls
     cells["client_processors"] = len(client) if isinstance(client, list) else None

@@ -150,7 +150,7 @@ def _row(records: Records, every: Sequence[TrialRecord], ratio: Ratio | None) ->
     return [
         label,
         point,
-        cells.spread(stats.spread(trial.pages_per_s for trial in trials)),
+        cells.spread(stats.spread(map(stats.pages_per_s, trials))),
         cells.ratio(ratio, base=label == records.campaign.base),
         verdict,
         why,

@@ -53,6 +53,7 @@ from bench.analysis.stats.metrics import (
     USER_PER_CONNECTION,
     Metric,
     cpu_ms_per_1000,
+    pages_per_s,
     per_exchange,
 )
 from bench.analysis.stats.ratios import (

@@ -42,6 +42,16 @@ def cpu_ms_per_1000(trial: TrialRecord) -> tuple[float, float] | None:
     return user * scale, system * scale
 
 
+def pages_per_s(trial: TrialRecord) -> float | None:
+    """Pages per second; in turns, of the time that the host left to this guest.
+
+    One theft of 100 ms, in a block whose labels count 150 ms each, would make its victim look
+    40 % slower than all the others.
+    """
+    rate, turns = trial.pages_per_s, trial.turns
+    return rate * turns.wall_s / turns.own_s if rate and turns and turns.own_s else rate
+
+
 def per_exchange(trial: TrialRecord) -> float | None:
     """Microseconds of processor time per exchange in the counted turns; None without any."""
     turns = trial.turns
@@ -62,7 +72,7 @@ PAGES_PER_S: Final = Metric(
     "faster",
     "slower",
     CLOSED,
-    lambda trial: trial.pages_per_s,
+    pages_per_s,
 )
 CPU_PER_1000: Final = Metric(
     "cpu_ms_per_1000",

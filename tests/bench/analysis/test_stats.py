@@ -238,6 +238,43 @@ def test_void_trials_are_never_averaged() -> None:
     assert trial.block not in values[trial.point, trial.label]
 
 
+def first_trial() -> TrialRecord:
+    return made(samples=30, workloads=("throughput",)).trials[0]
+
+
+def test_time_that_the_host_took_does_not_make_a_backend_slower() -> None:
+    """A turn of 111 ms with a theft of 100, as on 27 November 2026: 0.43 of the others' rate."""
+    trial = in_turns(first_trial(), 20.0)
+    turns = sure(trial.turns).model_copy(update={"wall_s": 0.114, "cpu_s": 0.111, "steal_s": 0.0})
+    robbed = turns.model_copy(update={"wall_s": 0.214, "steal_s": 0.1})
+    rate = 1000.0
+    quiet = trial.model_copy(update={"turns": turns, "pages_per_s": rate})
+    slow = trial.model_copy(update={"turns": robbed, "pages_per_s": rate * 0.114 / 0.214})
+    assert stats.pages_per_s(quiet) == rate
+    assert stats.pages_per_s(slow) == pytest.approx(rate)
+    assert stats.PAGES_PER_S.value(slow) == stats.pages_per_s(slow)
+
+
+@pytest.mark.parametrize(
+    ("wall_s", "cpu_s", "steal_s", "own_s"),
+    [
+        (0.25, 0.2, None, 0.25),  # nobody knows
+        (0.25, 0.2, 0.03, 0.22),
+        (0.25, 0.2, 0.5, 0.2),  # it ran in the meantime: most of that was before
+        (0.25, 0.4, 0.1, 0.25),  # on several processors
+        (0.0, 0.0, 0.01, 0.0),
+    ],
+)
+def test_the_host_takes_no_time_in_which_the_worker_ran(
+    wall_s: float, cpu_s: float, steal_s: float | None, own_s: float
+) -> None:
+    update = {"wall_s": wall_s, "cpu_s": cpu_s, "steal_s": steal_s}
+    trial = in_turns(first_trial(), 20.0)
+    turns = sure(trial.turns).model_copy(update=update)
+    assert turns.own_s == pytest.approx(own_s)
+    assert stats.pages_per_s(trial.model_copy(update={"turns": turns})) is not None
+
+
 def test_host_spread() -> None:
     records = made(samples=30, workloads=("throughput",))
     host = sure(stats.host_spread(records))
