@@ -16,7 +16,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from typing import Any, Final
 
 import numpy as np
@@ -32,7 +32,7 @@ from bench.plan.workloads import SITE_SEED, Point
 from bench.run.trial import Bench, Crawling, Serving, Trial
 from bench.run.turns import MOST_TASKS, Taker, TakerGroup, TurnTaken, level, take_turns
 from bench.schema import Cpu, HostNoise, Switches, TrialRecord, Turns, TurnsRecord
-from bench.sides.process import threads
+from bench.sides.process import threads, without_huge_pages
 from bench.sides.protocol import Result
 from bench.sides.servers import Server
 from bench.text import now
@@ -116,7 +116,8 @@ def run(
 def start(stack: ExitStack, trial: Trial, server: Server | None) -> None:
     """Start both sides of a trial; neither is waited for."""
     point, label = trial.point, trial.turn.label
-    trial.start(stack, server)
+    with without_huge_pages() if point.memory else nullcontext():
+        trial.start(stack, server)
     trial.taker = Taker(
         worker=TakerGroup(trial.tested.pid),
         server=TakerGroup(trial.other.pid),

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -137,6 +137,36 @@ def test_memory_is_read_while_every_connection_is_held(bench: Bench, label: str)
     assert memory.connections == sure(record.ledger).peak_in_flight == 40
     assert memory.held.threads >= (40 if label == "threads" else 1)
     assert record.limiter is None
+
+
+@pytest.mark.parametrize(
+    ("point", "allowed"), [(HOLDING, "0"), (hold(30, ONE), "0"), (small.point(), "1")]
+)
+def test_no_huge_page_is_granted_where_memory_is_read(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, point: Point, allowed: str
+) -> None:
+    """CPython 3.15 asks for them: 8 KiB more for each of a thousand connections, now and then."""
+    seen: list[str | None] = []
+    for kind in (Crawling, Serving):
+
+        def begin(trial: Trial, own: Callable[[Any], None] = kind.begin) -> None:
+            both = (trial.worker.pid, trial.server.pid)
+            seen.extend(map(huge_pages, both))
+            own(trial)
+
+        monkeypatch.setattr(kind, "begin", begin)
+    before = huge_pages(os.getpid())
+    counts(one(bench, point, "callbacks"))
+    assert seen == [before and allowed] * 2
+    assert huge_pages(os.getpid()) == before
+
+
+def huge_pages(pid: int) -> str | None:
+    """Whether a process may have any: "1", "0", or None where the kernel does not say."""
+    fields = dict(
+        line.split(":\t") for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+    )
+    return fields.get("THP_enabled")
 
 
 @pytest.mark.parametrize("label", some(MODELS, "threads", "callbacks"))
