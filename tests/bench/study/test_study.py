@@ -148,6 +148,12 @@ def test_what_is_no_record_is_one_clear_line(line: str, words: str, tmp_path: Pa
         other.runs(tmp_path)
 
 
+def test_a_process_whose_memory_is_read_has_no_huge_pages() -> None:
+    with Process("a child", ["-c", "print('1'); input()"], []) as child:
+        assert child.answer() == 1
+        assert huge_pages(child.pid) in ("0", None)
+
+
 def test_a_process_that_fails_is_one_clear_line() -> None:
     with (
         Process("trio", ["-m", "bench.tasks.nonesuch"], []) as child,
