@@ -13,6 +13,7 @@ from bench.store import StoreError
 from bench.study import runner
 from bench.study.runner import Lost, Process, Program
 from bench.study.study import Run, Study, StudyError
+from tests.bench.children import huge_pages
 
 
 class Seen(Record):
