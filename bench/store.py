@@ -352,6 +352,9 @@ def turn_by_turn(records: Records, log: Iterable[TurnsRecord]) -> None:
                 continue
             # Those that differ by a condition have it behind their label.
             names = (f"{trial.label}/{trial.params.get('condition')}", trial.label)
-            if label := next((name for name in names if name in record.labels), None):
-                turns = turns.model_copy(update={"steal_s": record.stolen_s(label)})
+            label = next((name for name in names if name in record.labels), None)
+            stolen_us = record.stolen_us(label) if label else []
+            known = [us for us in stolen_us if us is not None]
+            if len(known) == turns.counted:  # else it is not the log of this trial
+                turns = turns.model_copy(update={"steal_s": sum(known) / 1e6})
                 trials[place] = trial.model_copy(update={"turns": turns})

@@ -230,7 +230,7 @@ def test_a_tick_of_stolen_time_is_not_more_than_the_worker_did_without(
     head, *others = campaign(blocks=1, workloads=("throughput",))
     trial = next(r for r in others if isinstance(r, TrialRecord) and r.label == "callbacks")
     turns = sure(in_turns(trial, 20.0).turns)
-    update = {"wall_s": 3.0, "cpu_s": 1.9, "steal_s": sum(stolen[condition])}
+    update = {"wall_s": 3.0, "cpu_s": 1.9, "counted": 3, "steal_s": sum(stolen[condition])}
     turns = turns.model_copy(update=update)
     params = {**trial.params, "condition": condition or None}
     write(
@@ -245,7 +245,11 @@ def test_a_tick_of_stolen_time_is_not_more_than_the_worker_did_without(
     log = block.log(taken, labels, small.point(), trial.block)
     store.append_turns(tmp_path, log.model_copy(update={"point": "another"}))
     assert own() == pytest.approx(3.0 - sum(stolen[condition])), "no log of this point"
-    store.append_turns(tmp_path, log.model_copy(update={"point": trial.point}))
+    log = log.model_copy(update={"point": trial.point})
+    for other in ({"label": [99] * 6}, {"steal_ms": [0]}, {"labels": ["x", "y"]}):
+        store.append_turns(tmp_path, log.model_copy(update=other))
+        assert own() == pytest.approx(3.0 - sum(stolen[condition])), "the log of another trial"
+    store.append_turns(tmp_path, log)
     assert own() == pytest.approx(own_s)
 
 
