@@ -21,6 +21,7 @@ from bench.analysis.stats import (
     Metric,
     Spread,
 )
+from bench.analysis.stats.ratios import NO_FLOOR
 from bench.plan.participants import Label
 from bench.schema import Environment, Interpreter, TrialRecord
 from bench.text import KIB, capital, count, listing, plural, significant, times
@@ -88,10 +89,12 @@ def between(value: float, low: float, high: float) -> str:
 def basis(compared: Comparison) -> str:
     """``2.9 to 3.8, 95 % interval of 5 blocks; medians 36.7 and 11.2 µs``: what a ratio rests on.
 
-    A ratio is one within blocks, so it is not exactly that of the two medians.
+    A ratio is one within blocks, so it is not exactly that of the two medians. A difference that no
+    A/A pair speaks for says so.
     """
     blocks = plural(compared.ratio.blocks, "block")
-    return f"{interval(compared)}, {AT_LEVEL} interval of {blocks}; medians {both(compared)}"
+    text = f"{interval(compared)}, {AT_LEVEL} interval of {blocks}; medians {both(compared)}"
+    return text + ", without an A/A pair" * (NO_FLOOR in compared.ratio.reason)
 
 
 def both(compared: Comparison) -> str:

@@ -7,7 +7,7 @@ import pytest
 from bench.analysis import stats
 from bench.analysis.stats import Comparison, Ratio
 from bench.report import charts, summary
-from bench.show.words import change, interval, says
+from bench.show.words import basis, change, interval, says
 from tests.bench.questions.campaigns import shared_with_the_server
 from tests.bench.synthetic import analysed, campaign, where
 
@@ -77,3 +77,17 @@ def test_campaigns_in_which_all_had_one_processor_say_nothing() -> None:
     found = analysed(campaign(workloads=("throughput",), base="callbacks", samples=30))
     assert found.places is None
     assert "processors, shared" not in summary.to_markdown(found)
+
+
+def test_a_difference_that_no_pair_of_one_backend_speaks_for_says_so() -> None:
+    """method.md says that the sentence does; only those of new connections and servers did."""
+    base, other = dict.fromkeys(range(5), 1.0), {block: 1.5 + block / 100 for block in range(5)}
+    metric = stats.CPU_PER_1000
+
+    def said(floor: float | None) -> str:
+        judged = stats.ratio(base, other, floor=floor, metric=metric)
+        assert judged.shown
+        return basis(Comparison("", "", metric, "a", "b", judged, False, (base, other)))
+
+    assert said(None).endswith("µs, without an A/A pair")
+    assert said(0.01).endswith("µs")
