@@ -237,9 +237,10 @@ class Turns(Record):
     def own_s(self) -> float:
         """``wall_s`` without what the host gave to other guests, and no less than ``cpu_s``.
 
-        A tick may belong to the time before a turn; but a worker that ran was not robbed.
+        A worker that ran was not robbed; :meth:`TurnsRecord.stolen_s` knows it of each turn.
         """
-        return max(self.wall_s - (self.steal_s or 0.0), min(self.cpu_s, self.wall_s))
+        stolen_s = max(self.steal_s or 0.0, 0.0)  # a guest that moves may have less than before
+        return max(self.wall_s - stolen_s, min(self.cpu_s, self.wall_s))
 
 
 class Latency(Record):
@@ -449,6 +450,22 @@ class TurnsRecord(Record):
     until: float | None = None  # turns count up to this share of each crawl; None: see reasons
     warning: str | None = None  # too few counted rounds
     reasons: dict[str, str] = {}
+
+    def stolen_s(self, label: str) -> float | None:
+        """What the host took from a label's counted turns; None if that is not known of each.
+
+        From none more than the time in which the worker did not run: a tick of 10 ms may belong
+        to the time before a turn. Raises ValueError for another label.
+        """
+        own_place = self.labels.index(label)
+        columns = (self.label, self.counted, self.wall_us, self.cpu_us, self.steal_ms)
+        own = [
+            None if steal_ms is None else max(min(1000 * steal_ms, wall_us - cpu_us), 0)
+            for place, counts, wall_us, cpu_us, steal_ms in zip(*columns, strict=False)
+            if counts and place == own_place
+        ]
+        known = [us for us in own if us is not None]
+        return sum(known) / 1e6 if len(known) == len(own) else None
 
 
 class CeilingRecord(Record):

@@ -265,14 +265,17 @@ def usual(named: Path | None) -> Path:
 def load(path: Path) -> Records:
     """Read and validate all records of a campaign.
 
-    Ignores an incomplete last line, as a crash leaves it, and counts it in ``torn_bytes``.
+    Ignores an incomplete last line, as a crash leaves it, and counts it in ``torn_bytes``. The log
+    of turns beside it, if there is one, says how much of them the host took.
     Raises :class:`StoreError` for anything else that is not a record of this schema.
     """
     file = trials_file(path)
     records, torn_bytes = load_lines(file, RECORD)
     if not records:
         raise StoreError(f"{file}: no whole record: run the campaign again, or restore the file")
-    return sort_out(records, file, torn_bytes)
+    result = sort_out(records, file, torn_bytes)
+    turn_by_turn(result, load_turns(file.parent))
+    return result
 
 
 def sort_out(records: Iterable[AnyRecord], file: Path, torn_bytes: int = 0) -> Records:
@@ -337,3 +340,18 @@ def load_turns(folder: Path) -> list[TurnsRecord]:
     file = folder / TURNS
     records = load_lines(file, TypeAdapter(TurnsRecord))[0] if file.exists() else []
     return list({(record.block, record.point): record for record in records}.values())
+
+
+def turn_by_turn(records: Records, log: Iterable[TurnsRecord]) -> None:
+    """Have the stolen time of trials from the log of their turns, which knows each of them."""
+    logged = {(record.block, record.point): record for record in log}
+    for trials in (records.trials, records.controls, records.companions):
+        for place, trial in enumerate(trials):
+            turns, record = trial.turns, logged.get((trial.block, trial.point))
+            if turns is None or not turns.steal_s or record is None:
+                continue
+            # Those that differ by a condition have it behind their label.
+            names = (f"{trial.label}/{trial.params.get('condition')}", trial.label)
+            if label := next((name for name in names if name in record.labels), None):
+                turns = turns.model_copy(update={"steal_s": record.stolen_s(label)})
+                trials[place] = trial.model_copy(update={"turns": turns})

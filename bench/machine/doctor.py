@@ -257,9 +257,6 @@ def check_memory(needs: Needs) -> Iterator[CheckResult]:
     swap = psutil.swap_memory()
     used, total = size_words(swap.used), size_words(swap.total)
     yield from judged("swap", swap.used > 0, used=used, total=total)
-    if pages := procfs.read("sys/kernel/mm/transparent_hugepage/enabled"):
-        chosen = pages.partition("[")[2].partition("]")[0]
-        yield from judged("huge pages", chosen == "always", chosen=chosen)
 
 
 # --- ports, queues and connection tracking -----------------------------------------------

@@ -118,7 +118,7 @@ def _noise(analysis: Analysis) -> Iterator[str]:
             f"{100 * (host.probe_p95_over_median - 1):.0f} % longer than usual (95th percentile)."
         )
     if host and host.steal_share is not None and host.steal_share > STEAL_SHARE:
-        yield f"Other guests took {100 * host.steal_share:.1f} % of the time (steal)."
+        yield f"Other guests took {100 * host.steal_share:.1f} % of the processors' time (steal)."
 
 
 def _short(analysis: Analysis) -> Iterator[str]:

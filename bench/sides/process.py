@@ -129,8 +129,8 @@ def dies_with_parent() -> Callable[[], None]:
 def without_huge_pages() -> Iterator[None]:
     """Give no transparent huge pages to children that are started here (prctl(2), inherited).
 
-    CPython 3.15 asks for them. A kernel grants some by chance, and each counts 2 MB, touched or
-    not: 8 KiB more for each of a thousand connections in one trial of eight.
+    CPython 3.15 asks for them, and some kernels give them to all. Which ones is chance, and each
+    counts 2 MB, touched or not: 8 KiB for each of a thousand connections in one trial of eight.
     """
     libc = ctypes.CDLL(None)
     libc.prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)

@@ -25,7 +25,7 @@ from bench.launch import ROOT
 from bench.machine import cpu, environment
 from bench.run.runner import own_command
 from bench.schema import Status
-from bench.sides.process import Child, ProcessError, deferred
+from bench.sides.process import Child, ProcessError, deferred, without_huge_pages
 from bench.sides.servers import ServerError
 from bench.store import Log
 from bench.study.study import Part, RunRecord, SampleRecord, Study, StudyError
@@ -198,10 +198,14 @@ def losing(child: Child) -> Iterator[None]:
 
 
 class Process(Child):
-    """A fresh process on these processors, or on all. It answers in lines of JSON."""
+    """A fresh process on these processors, or on all; its memory may be read.
+
+    It answers in lines of JSON.
+    """
 
     def __init__(self, what: str, arguments: Sequence[str], cores: Sequence[int]) -> None:
-        super().__init__(f"the process of {what}", arguments)
+        with without_huge_pages():
+            super().__init__(f"the process of {what}", arguments)
         cpu.pin(self.pid, list(cores))
 
     def answer(self) -> Any:  # noqa: ANN401

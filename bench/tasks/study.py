@@ -21,7 +21,6 @@ from bench.schema import Record
 from bench.show.figures import Bars, Figure, Unit
 from bench.show.measured import US, Measure, Measured
 from bench.show.table import Table, name
-from bench.sides.process import without_huge_pages
 from bench.study.runner import Process, Program
 from bench.study.study import Report, Run, Study, drawn
 from bench.text import KIB, count, number, significant, size_words
@@ -311,8 +310,7 @@ def refused(kind: TaskKind, count: int) -> str | None:
 
 def started(kind: TaskKind, *words: object) -> Process:
     arguments = ["-m", CHILD, kind.name, *map(str, words)]
-    with without_huge_pages():
-        return Process(kind.name, arguments, cpu.split_cores().client)
+    return Process(kind.name, arguments, cpu.split_cores().client)
 
 
 def hold(kind: TaskKind, count: int, _: int) -> TasksHeld:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import psutil
 
@@ -12,6 +13,14 @@ from bench.sides.process import Child
 
 def state(pid: int) -> str:
     return str(psutil.Process(pid).status())
+
+
+def huge_pages(pid: int) -> str | None:
+    """Whether a process may have any: "1", "0", or None where the kernel does not say."""
+    fields = dict(
+        line.split(":\t") for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+    )
+    return fields.get("THP_enabled")
 
 
 def wait_for(true: Callable[[], bool], what: str) -> None:

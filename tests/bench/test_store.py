@@ -17,10 +17,11 @@ from bench import store
 from bench.report import cite
 from bench.run import block
 from bench.run.turns import TurnTaken
-from bench.schema import AnyRecord, CampaignRecord, EndRecord, ResumeRecord
+from bench.schema import AnyRecord, CampaignRecord, EndRecord, ResumeRecord, TrialRecord
 from bench.store import Log, StoreError
 from tests.bench import small
-from tests.bench.synthetic import campaign
+from tests.bench.sure import sure
+from tests.bench.synthetic import campaign, in_turns
 
 RECORDS: Sequence[AnyRecord] = campaign(blocks=1)
 
@@ -211,6 +212,41 @@ def test_turns_are_kept_beside_the_trials(tmp_path: Path) -> None:
     again = later.model_copy(update={"steal_ms": [None] * len(LOG.label)})
     store.append_turns(tmp_path, again)  # of a block that ran twice, the later turns count
     assert store.load_turns(tmp_path) == [LOG, again]
+
+
+@pytest.mark.parametrize(("condition", "own_s"), [("", 2.7), ("asleep", 2.5)])
+def test_a_tick_of_stolen_time_is_not_more_than_the_worker_did_without(
+    tmp_path: Path, condition: str, own_s: float
+) -> None:
+    """It took 9 ms off other turns, where the worker had run for 9 of the 10 ms of its own."""
+    stolen = {"": (0.5, 0.0, 0.2), "asleep": (0.0, 0.8, 0.0)}
+    labels = ["callbacks", "callbacks/asleep"]
+    taken = [
+        TurnTaken(place, number, 10.0, 1.0, 0.5 + 0.4 * (number == 0), 0.5, 3, steal_s, True)
+        for place, name in enumerate(stolen)
+        for number, steal_s in enumerate(stolen[name])
+    ]
+    assert [turn.stolen_s for turn in taken] == pytest.approx([0.1, 0, 0.2, 0, 0.5, 0])
+    head, *others = campaign(blocks=1, workloads=("throughput",))
+    trial = next(r for r in others if isinstance(r, TrialRecord) and r.label == "callbacks")
+    turns = sure(in_turns(trial, 20.0).turns)
+    update = {"wall_s": 3.0, "cpu_s": 1.9, "steal_s": sum(stolen[condition])}
+    turns = turns.model_copy(update=update)
+    params = {**trial.params, "condition": condition or None}
+    write(
+        tmp_path / store.FILE_NAME,
+        [head, trial.model_copy(update={"turns": turns, "params": params})],
+    )
+
+    def own() -> float:
+        return sure(store.load(tmp_path).trials[0].turns).own_s
+
+    assert own() == pytest.approx(3.0 - sum(stolen[condition])), "no log"
+    log = block.log(taken, labels, small.point(), trial.block)
+    store.append_turns(tmp_path, log.model_copy(update={"point": "another"}))
+    assert own() == pytest.approx(3.0 - sum(stolen[condition])), "no log of this point"
+    store.append_turns(tmp_path, log.model_copy(update={"point": trial.point}))
+    assert own() == pytest.approx(own_s)
 
 
 def test_a_full_disk_leaves_turns_that_can_be_read(

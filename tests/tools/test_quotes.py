@@ -7,10 +7,13 @@ import re
 import pytest
 
 from bench.analysis import stats
+from bench.analysis.stats.campaigns import FEWEST, combined
 from bench.launch import ROOT
-from bench.questions import serve
+from bench.questions import answers, serve
+from bench.report import campaigns
 from bench.schema import TrialRecord
 from bench.show.table import MISSING
+from bench.text import listing
 from tests.bench import committed
 from tests.bench.questions.campaigns import costed, holding
 from tests.bench.sure import sure
@@ -129,3 +132,54 @@ def test_what_one_campaign_alone_says_is_not_among_what_several_say() -> None:
     assert len(sentences) > len(CITES)
     assert all("** (AMD EPYC: " in sentence for sentence in sentences)
     assert "`against-uvloop`" in one
+
+
+# --- how many numbers of a campaign lie where those before it said ---
+
+
+def in_words(page: str) -> str:
+    return " ".join((ROOT / page).read_text().split())
+
+
+def test_so_many_campaigns_lie_in_the_interval_of_those_before(numbers: Numbers) -> None:
+    """ "635 of 652" was counted before each ratio of gevent to asyncio was a number."""
+    group, count, held = sure(numbers.group), 0, 0
+    for quantity in group.numbers.values():
+        for place in range(FEWEST, group.count):
+            before = [[value] for value in quantity.values[:place] if value]
+            if (value := quantity.values[place]) and len(before) >= FEWEST:
+                together = combined(before)
+                count += together.predicted
+                held += together.predicted and together.low <= value.median <= together.high
+    assert f"had {held} of {count} numbers" in in_words("docs/method.md")
+
+
+def test_so_many_numbers_of_another_processor_lie_in_the_published_intervals(
+    numbers: Numbers,
+) -> None:
+    """ "One is outside, and once", said the page of four campaigns; of the last, three are."""
+    (other,) = campaigns.elsewhere(numbers.analysis.campaign.environment)
+    own = sure(numbers.group).numbers
+    quotes = [
+        f"{question.NAME}/{key}"
+        for question, answer in answers(numbers.analysis)
+        for name, (head, _) in answer.findings(question.NAME).items()
+        if name in CITES and head
+        for key in head.quotes
+    ]
+    held: list[int] = []
+    outside: list[int] = []
+    for place in range(other.count):
+        inside = {
+            key: own[key].combined.low <= value.median <= own[key].combined.high
+            for key, quantity in other.numbers.items()
+            if (value := quantity.values[place])
+        }
+        held.append(sum(inside.values()))
+        outside.append(sum(not inside[key] for key in quotes))
+    text = in_words("docs/notebook/another-machine.md")
+    assert f"{listing([*map(str, held)])} of their {len(other.numbers)} numbers" in text
+    assert len(quotes) == 7
+    assert "Seven numbers are cited in README. In the first campaign one is outside" in text
+    assert "In the last three are" in text
+    assert outside == [1, *[0] * (other.count - 2), 3]

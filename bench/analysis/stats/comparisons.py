@@ -47,7 +47,7 @@ from bench.analysis.stats.records import (
 )
 from bench.analysis.stats.work import apart, equal_work, faults_of
 from bench.plan.participants import twin_of
-from bench.schema import TrialRecord
+from bench.schema import HostNoise, TrialRecord
 from bench.store import Records
 
 REACH, SHARE = 2.0, 2 / 3
@@ -117,19 +117,27 @@ class HostSpread:
     """How steady the host was, from the fixed loop that runs around every trial."""
 
     probe_p95_over_median: float  # 1.0 means perfectly steady
-    steal_share: float | None  # of the trials' wall time
+    steal_share: float | None  # of the time of all processors
 
 
 def host_spread(records: Records) -> HostSpread | None:
-    """Spread of the host probe over the campaign, None without probes."""
-    noted = [(t.host, t.trial_s) for t in trials_of(records, status=None) if t.host]
-    times = [s for host, _ in noted for s in (host.probe_before_s, host.probe_after_s)]
+    """Spread of the host probe over the campaign, None without probes.
+
+    All that took turns together have the same probes and the same stolen time, and each has its
+    share of the time: they count once.
+    """
+    walls: dict[tuple[int, str, HostNoise], float] = defaultdict(float)
+    for trial in records.every_trial:
+        if trial.host:
+            walls[trial.block, trial.point, trial.host] += trial.trial_s
+    times = [s for *_, host in walls for s in (host.probe_before_s, host.probe_after_s)]
     if not times or min(times) <= 0:
         return None
     median = float(np.median(times))
-    stolen = [(host.steal_s, wall) for host, wall in noted if host.steal_s is not None]
-    wall = sum(w for _, w in stolen)
-    share = sum(s for s, _ in stolen) / wall if wall else None
+    noted = [(host.steal_s, wall) for (*_, host), wall in walls.items()]
+    stolen = [(steal_s, wall) for steal_s, wall in noted if steal_s is not None]
+    time_s = sum(wall for _, wall in stolen) * records.campaign.environment.cpu_count
+    share = sum(s for s, _ in stolen) / time_s if time_s else None
     return HostSpread(float(np.quantile(times, 0.95)) / median, share)
 
 

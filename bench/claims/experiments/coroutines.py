@@ -117,7 +117,7 @@ def bytecode() -> ExperimentResult:
     return result
 
 
-# --- what a suspended coroutine costs, without a socket, and how many can be started -------------
+# --- what the chapter's coroutine costs, without a socket, and how many can be started -----------
 
 COUNT = 20_000
 MANY = 200_000
@@ -169,22 +169,14 @@ def chapter() -> dict[int, Callable[[], None]]:
     return selector
 
 
-def used_kib() -> float | None:
-    """User memory of this process; None off Linux."""
-    gc.collect()
-    used = user_memory(os.getpid())
-    return None if used is None else used / KIB
-
-
-def each_kib(before: float | None, count: int) -> float | None:
-    after = used_kib()
-    return None if before is None or after is None else (after - before) / count
-
-
 def chapter_kib() -> float | None:
-    before = used_kib()
+    """KiB of user memory for one of them; None off Linux."""
+    gc.collect()
+    before = user_memory(os.getpid())
     made = chapter()
-    return each_kib(before, len(made))
+    gc.collect()
+    after = user_memory(os.getpid())
+    return None if before is None or after is None else (after - before) / len(made) / KIB
 
 
 async def wait_for(future: asyncio.Future[None], started: list[int]) -> None:
@@ -192,32 +184,26 @@ async def wait_for(future: asyncio.Future[None], started: list[int]) -> None:
     await future
 
 
-async def asyncio_tasks(count: int) -> tuple[float | None, int]:
-    """KiB per suspended task, and how many were suspended at once; all of them end."""
+async def suspended_at_once(most: int) -> int:
+    """How many tasks wait at the same time; all of them end."""
     started, future = [0], asyncio.get_running_loop().create_future()
-    before = used_kib()
     tasks = []
-    for number in range(count):
+    for number in range(most):
         if number % COUNT == 0 and psutil.virtual_memory().available < KEEP_FREE_BYTES:
             break
         tasks.append(asyncio.create_task(wait_for(future, started)))
     await asyncio.sleep(0)
-    kib, suspended = each_kib(before, len(tasks)), started[0]
+    suspended = started[0]
     future.set_result(None)
     await asyncio.gather(*tasks)
-    return kib, suspended
+    return suspended
 
 
 def coroutines() -> ExperimentResult:
-    result = ExperimentResult()
-    for name, kib in (
-        ("chapter_kib", chapter_kib()),
-        ("task_kib", asyncio.run(asyncio_tasks(COUNT))[0]),
-    ):
-        result.values[name] = kib
-        if kib is None:
-            result.lacks("user memory cannot be read on this system", name)
-    result.values["suspended_at_once"] = float(asyncio.run(asyncio_tasks(MANY))[1])
+    result = ExperimentResult({"chapter_kib": chapter_kib()})
+    if result.values["chapter_kib"] is None:
+        result.lacks("user memory cannot be read on this system", "chapter_kib")
+    result.values["suspended_at_once"] = float(asyncio.run(suspended_at_once(MANY)))
     return result
 
 

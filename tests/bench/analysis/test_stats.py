@@ -263,6 +263,7 @@ def test_time_that_the_host_took_does_not_make_a_backend_slower() -> None:
         (0.25, 0.2, 0.5, 0.2),  # it ran in the meantime: most of that was before
         (0.25, 0.4, 0.1, 0.25),  # on several processors
         (0.0, 0.0, 0.01, 0.0),
+        (0.25, 0.2, -0.03, 0.25),  # the counter went back
     ],
 )
 def test_the_host_takes_no_time_in_which_the_worker_ran(
@@ -281,6 +282,22 @@ def test_host_spread() -> None:
     assert host.probe_p95_over_median >= 1
     assert host.steal_share is not None
     assert stats.host_spread(replace(records, trials=[])) is None
+
+
+def test_what_the_host_took_from_labels_that_took_turns_counts_once() -> None:
+    """Each of 15 labels of a block has all of its stolen time: "4.8 % of the time" were 0.3."""
+    records = made(samples=30, workloads=("throughput",))
+    first, *others = records.trials[:3]
+    host = sure(first.host).model_copy(update={"steal_s": 0.6})
+    update = {"host": host, "trial_s": 10.0, "block": first.block}
+    together = [trial.model_copy(update=update) for trial in (first, *others)]
+    environment = records.campaign.environment.model_copy(update={"cpu_count": 2})
+    campaign = records.campaign.model_copy(update={"environment": environment})
+    two = replace(records, campaign=campaign, trials=together[:2], controls=together[2:])
+    assert sure(stats.host_spread(two)).steal_share == pytest.approx(0.6 / 30 / 2)
+    alone = [first.model_copy(update=update | {"block": block}) for block in (0, 1)]
+    apart = replace(records, campaign=campaign, trials=alone)
+    assert sure(stats.host_spread(apart)).steal_share == pytest.approx(1.2 / 20 / 2)
 
 
 # --- latency -----------------------------------------------------------------------------

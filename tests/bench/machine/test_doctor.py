@@ -81,7 +81,6 @@ PIDS = IN_V2 | {"sys/fs/cgroup/pids.max": "100\n", "sys/fs/cgroup/pids.current":
 QUOTA = IN_V2 | {"sys/fs/cgroup/cpu.max": "150000 100000\n"}
 GUEST = {"run/.containerenv": "", "proc/cpuinfo": "flags\t: fpu hypervisor lahf_lm\n"}
 GOVERNOR = "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
-PAGES = "sys/kernel/mm/transparent_hugepage/enabled"
 
 
 @pytest.mark.parametrize(
@@ -100,8 +99,6 @@ PAGES = "sys/kernel/mm/transparent_hugepage/enabled"
         (doctor.check_processors, Needs(), QUOTA, "quota warning", "1.5"),
         (doctor.check_noise, Needs(), {GOVERNOR: "powersave\n"}, "frequency warning", ""),
         (doctor.check_noise, Needs(), {GOVERNOR: "performance\n"}, "frequency ok", ""),
-        (doctor.check_memory, Needs(), {PAGES: "[always] never\n"}, "huge pages warning", ""),
-        (doctor.check_memory, Needs(), {PAGES: "always [madvise]\n"}, "huge pages ok", "madvise"),
         (doctor.check_memory, Needs(), {}, "memory ok", ""),
         (doctor.check_memory, Needs(10**9), {}, "memory refusal", ""),
         (doctor.check_backlog, Needs(1000), QUEUES, "backlog ok", ""),

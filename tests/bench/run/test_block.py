@@ -52,6 +52,7 @@ from bench.text import KIB
 from crawlers.catalogue import OURS
 from crawlers.registry import MODELS
 from tests.bench import small
+from tests.bench.children import huge_pages
 from tests.bench.small import some
 from tests.bench.sure import sure
 
@@ -159,14 +160,6 @@ def test_no_huge_page_is_granted_where_memory_is_read(
     counts(one(bench, point, "callbacks"))
     assert seen == [before and allowed] * 2
     assert huge_pages(os.getpid()) == before
-
-
-def huge_pages(pid: int) -> str | None:
-    """Whether a process may have any: "1", "0", or None where the kernel does not say."""
-    fields = dict(
-        line.split(":\t") for line in Path(f"/proc/{pid}/status").read_text().splitlines()
-    )
-    return fields.get("THP_enabled")
 
 
 @pytest.mark.parametrize("label", some(MODELS, "threads", "callbacks"))

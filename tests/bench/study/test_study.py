@@ -13,6 +13,7 @@ from bench.store import StoreError
 from bench.study import runner
 from bench.study.runner import Lost, Process, Program
 from bench.study.study import Run, Study, StudyError
+from tests.bench.children import huge_pages
 
 
 class Seen(Record):
@@ -146,6 +147,12 @@ def test_what_is_no_record_is_one_clear_line(line: str, words: str, tmp_path: Pa
     file.rename(other.file(tmp_path))
     with pytest.raises(StoreError):
         other.runs(tmp_path)
+
+
+def test_a_process_whose_memory_is_read_has_no_huge_pages() -> None:
+    with Process("a child", ["-c", "print('1'); input()"], []) as child:
+        assert child.answer() == 1
+        assert huge_pages(child.pid) in ("0", None)
 
 
 def test_a_process_that_fails_is_one_clear_line() -> None:
