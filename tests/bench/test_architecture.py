@@ -6,7 +6,7 @@ import ast
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -147,17 +147,24 @@ def questions(graph: Graph) -> list[str]:
     return [name for name in graph if name.removeprefix("bench.questions.") in STORY]
 
 
-def test_no_question_imports_another(graph: Graph) -> None:
-    among = set(questions(graph))
+def conditions(graph: Graph) -> list[str]:
+    inside = [name for name in graph if name.startswith("bench.conditions.")]
+    return [name for name in inside if not name.endswith(".condition")]
+
+
+@pytest.mark.parametrize("kind", [questions, conditions])
+def test_no_question_and_no_condition_imports_another(
+    graph: Graph, kind: Callable[[Graph], list[str]]
+) -> None:
+    among = set(kind(graph))
     assert among
     assert {name: graph[name] & among for name in among if graph[name] & among} == {}
 
 
-def test_no_condition_imports_another(graph: Graph) -> None:
-    base = "bench.conditions.condition"
-    among = {name for name in graph if name.startswith("bench.conditions.")} - {base}
-    assert among
-    assert {name: graph[name] & among for name in among if graph[name] & among} == {}
+def naming(graph: Graph, among: Sequence[str], may: Sequence[str]) -> list[str]:
+    """Imports of these modules by rooms that may not name them."""
+    found = ((name, target) for name, target in arrows(graph) if target in among)
+    return [f"{name} -> {target}" for name, target in found if room(name) not in may]
 
 
 NAMING = ("conditions", "plan", "questions", "costs", "fleet")
@@ -166,14 +173,7 @@ NAMING = ("conditions", "plan", "questions", "costs", "fleet")
 
 def test_the_runner_names_no_condition(graph: Graph) -> None:
     """A new condition is one file, and its place in a profile."""
-    wrong = [
-        f"{name} -> {target}"
-        for name, target in arrows(graph)
-        if target.startswith("bench.conditions.")
-        and not target.endswith(".condition")
-        and room(name) not in NAMING
-    ]
-    assert wrong == []
+    assert naming(graph, conditions(graph), NAMING) == []
 
 
 READERS = ("capacity", "claims", "costs", "talk")
@@ -182,13 +182,7 @@ READERS = ("capacity", "claims", "costs", "talk")
 
 def test_the_kernel_names_no_question(graph: Graph) -> None:
     """Whatever is shown of one question is shown of all of them."""
-    among = set(questions(graph))
-    wrong = [
-        f"{name} -> {target}"
-        for name, target in arrows(graph)
-        if target in among and room(name) not in ("questions", *READERS)
-    ]
-    assert wrong == []
+    assert naming(graph, questions(graph), ("questions", *READERS)) == []
 
 
 def test_no_question_draws() -> None:

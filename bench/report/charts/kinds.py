@@ -150,7 +150,7 @@ def _panel(slide: Slide, axes: Axes, panel: Panel, bars: Bars, size: float, widt
     room = max((measure(text, size, "bold") for text, *_ in figures), default=0.0) + 22.0
     below = panel.around is not None and len(panel.rows) <= FEW_ROWS
     band = slide.look.mix(slide.palette.muted, slide.palette.background, 0.65)
-    _scale(axes, panel, ends, 0.0 if below else min(0.62, room / width), band)
+    _scale(axes, panel, ends, 0.0 if below else min(0.62, room / width), band, width)
     left, _ = axes.get_xlim()
     figures += [(MISSING, left, at, False) for at in blanks]
     for text, end, at, strong in figures:
@@ -161,8 +161,13 @@ FEW_ROWS: Final = 4
 """So few ratios have their words below them: the axis goes on to the right."""
 
 
-def _scale(axes: Axes, panel: Panel, ends: Mapping[str, float], share: float, band: str) -> None:
-    """An axis on which the figures take this share of the panel, right of the longest bar."""
+def _scale(
+    axes: Axes, panel: Panel, ends: Mapping[str, float], share: float, band: str, width: float
+) -> None:
+    """An axis on which the figures take this share of the panel, right of the longest bar.
+
+    ``width``: pixels of the panel.
+    """
     most = max(ends.values(), default=1.0)
     lows = [bar.low for row in panel.rows.values() for bar in row if isinstance(bar, Spread)]
     lows += [n for x in panel.rows for blocks in panel.samples.get(x, ()) for n in blocks]
@@ -177,11 +182,18 @@ def _scale(axes: Axes, panel: Panel, ends: Mapping[str, float], share: float, ba
     elif panel.dots and lows and most > LOG_FROM * min(lows) > 0:
         low = min(lows) / 1.35
         high = low * (most / low) ** (1 / (1 - share))
-        ticks = [tick for tick in round_numbers(low, most, (1, 3)) if tick <= most]
-        log_axis(axes, (low, high), ticks, panel.unit.ticks, "x")
+        words = panel.unit.ticks
+        ticks = [tick for tick in round_numbers(low, most, (1, 3)) if low <= tick <= most]
+        apart = width * math.log(3) / math.log(high / low)
+        if any(measure(words(tick), TICK_SIZE) + 6.0 > apart for tick in ticks):
+            ticks = [tick for tick in round_numbers(low, most, (1,)) if tick <= most]
+        log_axis(axes, (low, high), ticks, words, "x")
     else:
         value_axis(axes, [most / (1 - share)], axis="x", words=panel.unit.ticks)
 
+
+TICK_SIZE: Final = 14.0
+"""Points of the words at a tick, as charts.mplstyle has them."""
 
 LOG_FROM: Final = 8.0
 """Marks that differ by more than this factor lie on a logarithmic axis."""

@@ -175,13 +175,6 @@ def test_a_figure_is_never_far_from_its_value(value: float) -> None:
 CALLS = {"system_calls": 28.2, "system_call.futex": 25.2}
 
 
-@given(st.floats(0, 1e6), st.integers(0, 10**9))
-def test_what_both_crawls_took_cancels(page: float, start: int) -> None:
-    small, large = start + round(page * PAGES), start + 2 * round(page * PAGES)
-    found = Crawled(pages=PAGES, counts={"instructions": (small, large)}).per_page()
-    assert found["instructions"] == pytest.approx(page, abs=1 / PAGES)
-
-
 def test_ranges_are_over_seeds_and_bad_samples_never_count() -> None:
     good = counted([90.0, 100.0, 130.0])
     bad = sample(seed=4, lost="fetch: wrong digest", crawl={"instructions": 200.0})

@@ -65,8 +65,15 @@ def wait_for(condition: Callable[[], object]) -> None:
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    """Two dask workers of one thread each."""
+    """Two dask workers of one thread each, of which a test may lose one."""
     with clustered(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """The same for all tests that leave it as it was."""
+    with clustered(tmp_path_factory.mktemp("cluster")) as made:
         yield made
 
 
@@ -142,7 +149,7 @@ def last(results: Path) -> Run[FleetTrial]:
 def test_connections_meet_at_one_barrier_and_too_many_are_refused(
     how: tuple[str, ...],
     backend: str,
-    cluster: Cluster,
+    lasting: Cluster,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -150,7 +157,7 @@ def test_connections_meet_at_one_barrier_and_too_many_are_refused(
     monkeypatch.setattr(Report, "write", lambda *_: None)  # test_report.py draws the charts
     results = tmp_path / "results"
     code = fleet(
-        *("--connections", f"{CONNECTIONS},10000000", "--scheduler", cluster.address),
+        *("--connections", f"{CONNECTIONS},10000000", "--scheduler", lasting.address),
         *("--out", str(results), "--backends", backend, *how),
     )
     printed = capsys.readouterr()
@@ -176,7 +183,7 @@ def test_connections_meet_at_one_barrier_and_too_many_are_refused(
         assert (shaken and (shaken.full, shaken.failed)) == (
             (worker.connections, 0) if how else None
         )
-    assert cluster.children("bench.sides.worker") == cluster.children("server") == []
+    assert lasting.children("bench.sides.worker") == lasting.children("server") == []
 
 
 @pytest.mark.parametrize(

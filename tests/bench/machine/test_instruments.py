@@ -66,28 +66,30 @@ def test_without_the_programs_there_are_reasons_and_commands(
         assert "apt-get install " + program in str(found[name].missing)
 
 
-def test_a_tool_that_cannot_run_the_interpreter_is_missing(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+BUSY = "did not answer in 0.5 s: this machine is overloaded"
+
+
+@pytest.mark.parametrize(
+    ("does", "patience_s", "words"),
+    [
+        ("exit 1", None, ("cannot run this interpreter", "may not trace here")),
+        # It said that valgrind cannot run this interpreter, and to try a newer one.
+        ("sleep 9", 0.5, (BUSY, BUSY)),
+    ],
+)
+def test_a_tool_that_cannot_run_the_interpreter_is_missing_with_the_reason(
+    does: str,
+    patience_s: float | None,
+    words: tuple[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     for name in ("valgrind", "strace"):
         fake = tmp_path / name
-        fake.write_text('#!/bin/sh\n[ "$1" = --version ] && echo "tool-9.1" && exit 0\nexit 1\n')
+        fake.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo "tool-9.1" && exit 0\n{does}\n')
         fake.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr(instruments, "PROBE_S", patience_s or instruments.PROBE_S)
     first, second = instruments.find(instruments.NAMES)
-    assert "valgrind 9.1 cannot run this interpreter" in str(first.missing)
-    assert "strace 9.1 may not trace here" in str(second.missing)
-
-
-def test_a_machine_that_is_too_busy_is_not_the_fault_of_the_tool(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """It said that valgrind cannot run this interpreter, and to try a newer one."""
-    for name in ("valgrind", "strace"):
-        fake = tmp_path / name
-        fake.write_text('#!/bin/sh\n[ "$1" = --version ] && echo "tool-9.1" && exit 0\nsleep 9\n')
-        fake.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    monkeypatch.setattr(instruments, "PROBE_S", 0.5)
-    for found in instruments.find(instruments.NAMES):
-        assert "9.1 did not answer in 0.5 s: this machine is overloaded" in str(found.missing)
+    assert f"valgrind 9.1 {words[0]}" in str(first.missing)
+    assert f"strace 9.1 {words[1]}" in str(second.missing)

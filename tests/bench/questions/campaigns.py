@@ -85,12 +85,17 @@ def kept(lines: Lines, wanted: Callable[[TrialRecord], object]) -> Lines:
     return replaced(lines, lambda trial: trial if wanted(trial) else [])
 
 
+def little(**options: Any) -> Lines:
+    """A campaign of one workload."""
+    usual: dict[str, Any] = {"blocks": 3, "samples": 20, "workloads": ("throughput",)}
+    return campaign(**usual | options)
+
+
 def grown(
     more: Callable[[TrialRecord], TrialRecord | Iterator[TrialRecord]], **options: Any
 ) -> Lines:
-    """A campaign of one workload, each trial replaced by what is made of it."""
-    usual: dict[str, Any] = {"blocks": 3, "samples": 20, "workloads": ("throughput",)}
-    return replaced(campaign(**usual | options), more)
+    """A little campaign, each trial replaced by what is made of it."""
+    return replaced(little(**options), more)
 
 
 def lacking(lines: Lines) -> Lines:
@@ -147,10 +152,9 @@ def costed(
     **options: Any,
 ) -> Lines:
     """The records of a campaign that also measured this."""
-    made: dict[str, Any] = {"workloads": ("throughput",), "samples": 20} | options
     found = trials(columns, us or in_order(columns), backends, blocks)
     points = dict.fromkeys(trial.point for trial in found)
-    return extended(campaign(backends=backends, blocks=blocks, **made), points, found)
+    return extended(little(backends=backends, blocks=blocks, **options), points, found)
 
 
 # --- memory and TLS ----------------------------------------------------------------------
@@ -188,9 +192,9 @@ def encrypted(*, backends: Sequence[str] = MODELS, blocks: int = 3, **options: A
                 alone = {"memory__held__user_bytes": before + openssl}
                 yield at(trial, "tls-c10k", size, **named_control("bare_tls"), **alone)
 
-    made: dict[str, Any] = {"workloads": ("throughput", "c10k"), "samples": 20} | options
     fetched = map(_shaken, trials(tls_pages.COLUMNS, _tls_us, backends, blocks))
-    lines = replaced(campaign(backends=backends, blocks=blocks, **made), also)
+    made = {"workloads": ("throughput", "c10k")} | options
+    lines = grown(also, backends=backends, blocks=blocks, **made)
     return extended(lines, ["tls-fetch-100"], fetched)
 
 
@@ -241,32 +245,6 @@ def of_nothing(lines: Lines) -> Lines:
     return where(for_users(lines), lambda trial: trial.label == "callbacks", **own)
 
 
-MEMORY: Cases = {
-    # "From at least 1 block" was four readings, and nobody knew.
-    "one block": lambda: kept(held(), lambda t: t.block == 0),
-    "send buffers of threads are calculated": lambda: where(
-        held(),
-        lambda t: t.label == "threads",
-        memory__held__send_buffer_bytes=lambda t: 32 * KIB * t.memory.connections,
-        memory__sources={"send_buffer_bytes": "calculated: threads × 32 KiB"},
-    ),
-    "a user sees user memory everywhere": lambda: for_users(held()),
-    "no ratio to callbacks, which take nothing": lambda: of_nothing(held()),
-    "the same at one number of connections": lambda: of_nothing(
-        kept(held(), lambda t: t.point.endswith("-10000"))
-    ),
-    # The quick profile holds 1,000 over TLS, and four numbers of plain connections.
-    "one number over TLS": lambda: kept(
-        held(), lambda t: t.workload == "c10k" or t.point.endswith("-1000")
-    ),
-    "without plain connections or control": lambda: kept(
-        held(), lambda t: t.workload == "tls-c10k" and t.kind == "trial"
-    ),
-    "intervals of models overlap": lambda: usual(
-        campaign, workloads=("c10k",), effects=False, noise=1.0, samples=20
-    ),
-}
-
 # --- the cost of a page ------------------------------------------------------------------
 
 MAPPED = "async_await_mapped"
@@ -276,8 +254,8 @@ AS_MUCH = 1.6
 
 def mapped(*, backends: Sequence[str] = MODELS, blocks: int = 3, **options: Any) -> Lines:
     """A campaign with a variant in which malloc maps every receive."""
-    made: dict[str, Any] = {"workloads": ("throughput", "c10k"), "samples": 20} | options
-    lines = campaign(backends=(*backends, MAPPED), blocks=blocks, **made)
+    made = {"workloads": ("throughput", "c10k")} | options
+    lines = little(backends=(*backends, MAPPED), blocks=blocks, **made)
     theirs = {(t.block, t.point): t for t in trials_of(lines) if t.label == "async_await"}
 
     def faulted(trial: TrialRecord) -> TrialRecord:
@@ -350,20 +328,6 @@ def shared_with_the_server() -> Lines:
             yield altered(trial, server_polls=False, kind="companion", params__server="asleep")
 
     return replaced(usual(split, base="callbacks"), both)
-
-
-PAGE: Cases = {
-    "nothing differs": lambda: indifferent("throughput"),
-    # A rest below 0 was drawn as 0, so a bar of 23.6 µs stood for 21.2 that were measured.
-    "the model of callbacks cannot be separated": with_slow_sockets,
-    "blocks are missing": lambda: lacking(usual(split, base="callbacks")),
-    # Its title named threads, which it does not draw.
-    "the server of threads slept": shared_with_the_server,
-    "aiohttp is a whole stack": lambda: usual(split, base="callbacks", stack="aiohttp"),
-    "no control counts": lambda: where(
-        usual(split), lambda t: t.kind == "control", status="void", reason="wrong digest"
-    ),
-}
 
 
 def limited(
@@ -463,16 +427,6 @@ def slow_threads(slow: float = 0.4, blocks: int = 6) -> Lines:
     return where(lines, lambda t: (t.point, t.label) == here, **slowed)
 
 
-WAITING: Cases = {
-    # At 100 slots alone "no model differs" hid what 1,000 slots show.
-    "threads are slow at 1,000 slots": slow_threads,
-    "two blocks": lambda: slow_threads(blocks=2),
-    "nothing differs": lambda: indifferent("throughput", "waiting"),
-    "throughput alone, and blocks are missing": lambda: lacking(
-        campaign(blocks=2, samples=20, workloads=("throughput",))
-    ),
-}
-
 CROSSING = ("threads", "threads_long_switch", "callbacks", "async_await")
 DEFAULT, LONG = crossover.DEFAULT, SWITCHING[1]
 Rates = Mapping[tuple[int, int], Mapping[str, float]]
@@ -514,19 +468,6 @@ def ended(crawls: int) -> Lines:
     there = (crossover.TEN_THOUSAND, DEFAULT)
     return where(lines, lambda t: (t.point, t.label) == there and t.block >= crawls, **failed)
 
-
-CROSSOVER: Cases = {
-    "undone at more slots": lambda: crossed(
-        {(100, 0): {DEFAULT: 5_000.0}, (1000, 0): {DEFAULT: 10_000.0}}
-    ),
-    "slower from the fewest slots": lambda: crossed({(100, 0): {DEFAULT: 5_000.0}}),
-    "nothing crosses": lambda: crossed({(1000, 100): {DEFAULT: 10_000.0}}),
-    "no crawl of ten thousand ends": lambda: ended(0),
-    "one crawl of ten thousand ends": lambda: ended(1),
-    # Half of the chart's panels were empty.
-    "a delay with one number of slots": lambda: crossed({**FALLING, (1000, 50): {DEFAULT: 1e4}}),
-    "the map alone": lambda: campaign(blocks=2, workloads=("regime",)),
-}
 
 SPREADING = (*MODELS, "processes")
 Places = Mapping[str, tuple[list[int], list[int]]]
@@ -585,18 +526,6 @@ def without_a_lock() -> Lines:
     ]
 
 
-PROCESSORS: Cases = {
-    "processes gain nothing": lambda: usual(widened, shared=14_000.0),
-    "eight processors": lambda: usual(widened, apart=9e4, shared=8e4, places=EIGHT),
-    "threads without a lock": without_a_lock,
-    "the server was the limit": lambda: where(
-        usual(widened, places=EIGHT),
-        bool,
-        limiter=lambda t: "server" if t.point.endswith("-apart") else "client",
-    ),
-}
-
-
 # --- variants ----------------------------------------------------------------------------
 
 
@@ -618,19 +547,6 @@ def also_over_tls() -> Lines:
     return replaced(varied(), both)
 
 
-VARIANTS: Cases = {
-    # In a full campaign only some hold ten thousand; bars at two numbers do not compare.
-    "most hold at most 5,000 connections": lambda: kept(
-        varied(), lambda t: t.point != "c10k-10000" or t.label in MODELS[:2]
-    ),
-    "over TLS, too, which is not memory of the variant": also_over_tls,
-    "generators without callbacks, their baseline": lambda: kept(
-        varied(), lambda t: t.label != "callbacks"
-    ),
-    "no ladder": lambda: varied(ladder=()),
-}
-
-
 def across(backends: Sequence[str], **options: Any) -> Lines:
     """The models on several interpreters."""
     return synthetic.across(samples=30, **options)
@@ -641,17 +557,6 @@ def across(backends: Sequence[str], **options: Any) -> Lines:
 scheduled = partial(campaign, workloads=("openloop",))
 """A campaign of open loops, the highest of which no model keeps up with."""
 
-# One trial of half a second is off by a factor of 2 to 20: the sample is the trial.
-OPEN_LOOP: Cases = {
-    "all keep up": lambda: usual(scheduled, rates=(1000, 2000)),
-    "all keep up, in four blocks": lambda: usual(scheduled, rates=(1000, 2000), blocks=4),
-    "too few samples for a p99": lambda: usual(scheduled, samples=500, rates=(1000, 2000)),
-    "nothing differs": lambda: indifferent("openloop", rates=(5000, 30_000)),
-    "no response times": lambda: where(usual(scheduled), bool, response_time=None),
-    "lists of URLs, and blocks are missing": lambda: lacking(
-        where(usual(scheduled), bool, params__urls=4000)
-    ),
-}
 
 PAGE_S: Final = 0.0001
 SLOTS: Final = 100
@@ -724,25 +629,6 @@ def mixed_with(label: str = "", **work: Any) -> Lines:
     return where(worked(blocks=5), lambda t: t.work and label in ("", t.label), **changes)
 
 
-MIXED: Cases = {
-    "a pool, and every amount of work": lambda: worked(blocks=5, works=(1, 10, 100)),
-    # Work took 15.3 ms, so the processor was busy for 76 % and not 50, and pages took 25 ms.
-    "the machine changed": lambda: mixed_with(
-        round_after_us=lambda t: 76.5 if t.block < 2 else 54.5
-    ),
-    # One left no trial of 100 ms: its panel ended in a KeyError, and the whole report with it.
-    "the machine changed beside an amount of work": lambda: where(
-        worked(blocks=5, works=(10, 100)),
-        lambda t: t.work and t.work.work_ms == 100,
-        work__round_after_us=76.5,
-    ),
-    "work took longer, before rounds were measured twice": lambda: mixed_with(
-        cpu_ms=lambda t: 15.3 if t.block < 2 else 10.9, round_after_us=None
-    ),
-    # Their trials were left out for it, on a machine that had not changed: up to all but one.
-    "threads make their own work dearer": lambda: mixed_with("threads", cpu_ms=14.0),
-}
-
 SIZES = (1, 1000, 10_000)
 EACH_US = {
     **{"threads": 90.0, "callbacks": 12.0, "generators": 16.0, "async_await": 30.0},
@@ -791,25 +677,6 @@ def _interrupted(trial: TrialRecord, size: int) -> TrialRecord:
     )
 
 
-CANCEL: Cases = {
-    "five blocks of 1,000 and one of 10,000": lambda: kept(
-        usual(interrupted), lambda t: t.point != "cancel-10000" or t.block == 0
-    ),
-    "threads leave a socket behind": lambda: where(
-        usual(interrupted),
-        lambda t: t.cancelled and t.label == "threads",
-        status="void",
-        reason="the crawl left behind: 1 × descriptor socket",
-    ),
-}
-
-FAIRNESS: Cases = {
-    "one block": lambda: usual(campaign, workloads=("fairness",), blocks=1),
-    "nothing differs": lambda: usual(campaign, workloads=("fairness",), effects=False),
-    "blocks are missing": lambda: lacking(usual(campaign, workloads=("fairness",))),
-}
-
-
 # --- servers -----------------------------------------------------------------------------
 
 
@@ -817,16 +684,6 @@ def loaded(label: str = "", point: str = "", **update: Any) -> Lines:
     """A campaign of servers under load, in which something is different for one of them."""
     lines = costed(serve.COLUMNS, backends=BACKENDS, blocks=5)
     return where(lines, lambda t: t.label == label and point in ("", t.point), **update)
-
-
-SERVE: Cases = {
-    "no floor": lambda: kept(loaded(), lambda t: t.label != "bare"),
-    "the load was slower than callbacks": lambda: loaded("callbacks", "serve-10", limiter="client"),
-    # One word, ``threads``, was two processors as a client and one as a server.
-    "threads on two processors": lambda: loaded(
-        "threads", pinning={"client": [0], "server": [1, 2]}
-    ),
-}
 
 
 def accepted() -> Lines:
@@ -868,25 +725,6 @@ def called(*names: str) -> Lines:
     return where(usual(holding), lambda t: t.label in known, **renamed)
 
 
-HOLD: Cases = {
-    # The chart of nothing had ended the report with a traceback.
-    "all plain, and threads over TLS, failed": lambda: of_hold(
-        of_hold(usual(holding), "hold"), "tls-hold", "threads"
-    ),
-    "threads held fewer": lambda: kept(
-        usual(holding), lambda t: t.label != "threads" or not t.point.endswith("-10000")
-    ),
-    "a user cannot read the kernel's part": lambda: where(
-        usual(holding), lambda t: t.memory, memory__held__kernel_socket_bytes=None
-    ),
-    "other servers": lambda: called("waitress", "hypercorn", "granian", "uvicorn"),
-    "crawlers held connections, too": lambda: [
-        *usual(holding),
-        *trials_of(usual(campaign, workloads=("c10k",))),
-    ],
-    "crawlers alone": lambda: usual(campaign, workloads=("c10k",)),
-}
-
 TAIL_MS = {
     **{"threads": 15.0, "callbacks": 40.0, "generators": 41.0, "async_await": 45.0},
     "async_await_pool": 2.0,
@@ -910,12 +748,6 @@ def beside_work(late: int = 0, **options: Any) -> Lines:
             )
 
     return replaced(campaign(workloads=("throughput",), **options), server)
-
-
-MIXED_SERVER: Cases = {
-    "four blocks": lambda: usual(beside_work, blocks=4),
-    "the load was late": lambda: usual(beside_work, late=10_000),
-}
 
 
 def read_slowly(**options: Any) -> Lines:
@@ -965,15 +797,98 @@ MEASURED: dict[str, Callable[..., Lines]] = {
 """Question -> records of a campaign that answers it."""
 
 CASES: dict[str, Cases] = {
-    "page": PAGE,
-    "memory": MEMORY,
-    "waiting": WAITING,
-    "crossover": CROSSOVER,
+    "page": {
+        "nothing differs": lambda: indifferent("throughput"),
+        # A rest below 0 was drawn as 0, so a bar of 23.6 µs stood for 21.2 that were measured.
+        "the model of callbacks cannot be separated": with_slow_sockets,
+        "blocks are missing": lambda: lacking(usual(split, base="callbacks")),
+        # Its title named threads, which it does not draw.
+        "the server of threads slept": shared_with_the_server,
+        "aiohttp is a whole stack": lambda: usual(split, base="callbacks", stack="aiohttp"),
+        "no control counts": lambda: where(
+            usual(split), lambda t: t.kind == "control", status="void", reason="wrong digest"
+        ),
+    },
+    "memory": {
+        # "From at least 1 block" was four readings, and nobody knew.
+        "one block": lambda: kept(held(), lambda t: t.block == 0),
+        "send buffers of threads are calculated": lambda: where(
+            held(),
+            lambda t: t.label == "threads",
+            memory__held__send_buffer_bytes=lambda t: 32 * KIB * t.memory.connections,
+            memory__sources={"send_buffer_bytes": "calculated: threads × 32 KiB"},
+        ),
+        "a user sees user memory everywhere": lambda: for_users(held()),
+        "no ratio to callbacks, which take nothing": lambda: of_nothing(held()),
+        "the same at one number of connections": lambda: of_nothing(
+            kept(held(), lambda t: t.point.endswith("-10000"))
+        ),
+        # The quick profile holds 1,000 over TLS, and four numbers of plain connections.
+        "one number over TLS": lambda: kept(
+            held(), lambda t: t.workload == "c10k" or t.point.endswith("-1000")
+        ),
+        "without plain connections or control": lambda: kept(
+            held(), lambda t: t.workload == "tls-c10k" and t.kind == "trial"
+        ),
+        "intervals of models overlap": lambda: usual(
+            campaign, workloads=("c10k",), effects=False, noise=1.0, samples=20
+        ),
+    },
+    "waiting": {
+        # At 100 slots alone "no model differs" hid what 1,000 slots show.
+        "threads are slow at 1,000 slots": slow_threads,
+        "two blocks": lambda: slow_threads(blocks=2),
+        "nothing differs": lambda: indifferent("throughput", "waiting"),
+        "throughput alone, and blocks are missing": lambda: lacking(
+            campaign(blocks=2, samples=20, workloads=("throughput",))
+        ),
+    },
+    "crossover": {
+        "undone at more slots": lambda: crossed(
+            {(100, 0): {DEFAULT: 5_000.0}, (1000, 0): {DEFAULT: 10_000.0}}
+        ),
+        "slower from the fewest slots": lambda: crossed({(100, 0): {DEFAULT: 5_000.0}}),
+        "nothing crosses": lambda: crossed({(1000, 100): {DEFAULT: 10_000.0}}),
+        "no crawl of ten thousand ends": lambda: ended(0),
+        "one crawl of ten thousand ends": lambda: ended(1),
+        # Half of the chart's panels were empty.
+        "a delay with one number of slots": lambda: crossed(
+            {**FALLING, (1000, 50): {DEFAULT: 1e4}}
+        ),
+        "the map alone": lambda: campaign(blocks=2, workloads=("regime",)),
+    },
     "handovers": {
         "without the ends": lambda: kept(usual(switching), lambda t: t.label != PINNED),
     },
-    "open_loop": OPEN_LOOP,
-    "mixed": MIXED,
+    "open_loop": {
+        # One trial of half a second is off by a factor of 2 to 20: the sample is the trial.
+        "all keep up": lambda: usual(scheduled, rates=(1000, 2000)),
+        "all keep up, in four blocks": lambda: usual(scheduled, rates=(1000, 2000), blocks=4),
+        "too few samples for a p99": lambda: usual(scheduled, samples=500, rates=(1000, 2000)),
+        "nothing differs": lambda: indifferent("openloop", rates=(5000, 30_000)),
+        "no response times": lambda: where(usual(scheduled), bool, response_time=None),
+        "lists of URLs, and blocks are missing": lambda: lacking(
+            where(usual(scheduled), bool, params__urls=4000)
+        ),
+    },
+    "mixed": {
+        "a pool, and every amount of work": lambda: worked(blocks=5, works=(1, 10, 100)),
+        # Work took 15.3 ms, so the processor was busy for 76 % and not 50, and pages took 25 ms.
+        "the machine changed": lambda: mixed_with(
+            round_after_us=lambda t: 76.5 if t.block < 2 else 54.5
+        ),
+        # One left no trial of 100 ms: its panel ended in a KeyError, and the whole report with it.
+        "the machine changed beside an amount of work": lambda: where(
+            worked(blocks=5, works=(10, 100)),
+            lambda t: t.work and t.work.work_ms == 100,
+            work__round_after_us=76.5,
+        ),
+        "work took longer, before rounds were measured twice": lambda: mixed_with(
+            cpu_ms=lambda t: 15.3 if t.block < 2 else 10.9, round_after_us=None
+        ),
+        # Their trials were left out for it, on a machine that had not changed: up to all but one.
+        "threads make their own work dearer": lambda: mixed_with("threads", cpu_ms=14.0),
+    },
     "glance": {
         "over TLS": lambda: usual(encrypted),
         # It is measured for one question, and nobody runs it.
@@ -987,14 +902,76 @@ CASES: dict[str, Cases] = {
         "over TLS": lambda: usual(encrypted),
     },
     "timeouts": {"no difference": lambda: usual(limited, more={"threads": 1.0})},
-    "cancel": CANCEL,
-    "fairness": FAIRNESS,
-    "processors": PROCESSORS,
-    "variants": VARIANTS,
+    "cancel": {
+        "five blocks of 1,000 and one of 10,000": lambda: kept(
+            usual(interrupted), lambda t: t.point != "cancel-10000" or t.block == 0
+        ),
+        "threads leave a socket behind": lambda: where(
+            usual(interrupted),
+            lambda t: t.cancelled and t.label == "threads",
+            status="void",
+            reason="the crawl left behind: 1 × descriptor socket",
+        ),
+    },
+    "fairness": {
+        "one block": lambda: usual(campaign, workloads=("fairness",), blocks=1),
+        "nothing differs": lambda: usual(campaign, workloads=("fairness",), effects=False),
+        "blocks are missing": lambda: lacking(usual(campaign, workloads=("fairness",))),
+    },
+    "processors": {
+        "processes gain nothing": lambda: usual(widened, shared=14_000.0),
+        "eight processors": lambda: usual(widened, apart=9e4, shared=8e4, places=EIGHT),
+        "threads without a lock": without_a_lock,
+        "the server was the limit": lambda: where(
+            usual(widened, places=EIGHT),
+            bool,
+            limiter=lambda t: "server" if t.point.endswith("-apart") else "client",
+        ),
+    },
+    "variants": {
+        # In a full campaign only some hold ten thousand; bars at two numbers do not compare.
+        "most hold at most 5,000 connections": lambda: kept(
+            varied(), lambda t: t.point != "c10k-10000" or t.label in MODELS[:2]
+        ),
+        "over TLS, too, which is not memory of the variant": also_over_tls,
+        "generators without callbacks, their baseline": lambda: kept(
+            varied(), lambda t: t.label != "callbacks"
+        ),
+        "no ladder": lambda: varied(ladder=()),
+    },
     "equal": {"nothing changes": lambda: usual(flipped, over=1.0)},
-    "serve": SERVE,
+    "serve": {
+        "no floor": lambda: kept(loaded(), lambda t: t.label != "bare"),
+        "the load was slower than callbacks": lambda: loaded(
+            "callbacks", "serve-10", limiter="client"
+        ),
+        # One word, ``threads``, was two processors as a client and one as a server.
+        "threads on two processors": lambda: loaded(
+            "threads", pinning={"client": [0], "server": [1, 2]}
+        ),
+    },
     "accept": {"kept in other blocks, by a slow load": accepted},
-    "hold": HOLD,
-    "mixed_server": MIXED_SERVER,
+    "hold": {
+        # The chart of nothing had ended the report with a traceback.
+        "all plain, and threads over TLS, failed": lambda: of_hold(
+            of_hold(usual(holding), "hold"), "tls-hold", "threads"
+        ),
+        "threads held fewer": lambda: kept(
+            usual(holding), lambda t: t.label != "threads" or not t.point.endswith("-10000")
+        ),
+        "a user cannot read the kernel's part": lambda: where(
+            usual(holding), lambda t: t.memory, memory__held__kernel_socket_bytes=None
+        ),
+        "other servers": lambda: called("waitress", "hypercorn", "granian", "uvicorn"),
+        "crawlers held connections, too": lambda: [
+            *usual(holding),
+            *trials_of(usual(campaign, workloads=("c10k",))),
+        ],
+        "crawlers alone": lambda: usual(campaign, workloads=("c10k",)),
+    },
+    "mixed_server": {
+        "four blocks": lambda: usual(beside_work, blocks=4),
+        "the load was late": lambda: usual(beside_work, late=10_000),
+    },
 }
 """Question -> what is different in its campaign, and the records of that."""

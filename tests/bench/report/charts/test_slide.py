@@ -18,7 +18,7 @@ from bench.report.charts.look import Format, Look, style
 from bench.report.charts.slide import Slide, spread_apart
 from bench.schema import TrialRecord
 from bench.show.figures import Bars, Figure, Panel
-from bench.show.measured import US
+from bench.show.measured import MS, US
 from bench.show.table import MISSING
 from bench.show.words import BY_SERVER
 from tests.bench import synthetic
@@ -49,6 +49,13 @@ def test_a_row_without_a_value_has_a_dash_and_not_an_empty_place() -> None:
     with style(look):
         (axes,) = laid_out(design, look).figure.axes
         assert [text.get_text() for text in axes.texts] == ["5.00 µs", MISSING]
+
+
+def test_ticks_of_a_narrow_panel_do_not_touch() -> None:
+    """At a glance "3 ms" lay on "10 ms", where open loops waited from 1 ms to 300."""
+    row = {label: [Spread(9.0, 1.3, 270.0, 5)] for label in ("threads", "callbacks")}
+    panels = [Panel("p99", row, MS, dots=True)] * 3
+    assert crowded(Figure("a", "A", "", Bars(panels)), synthetic.MODELS, ()) == []
 
 
 def hollow_markers(design: Figure) -> int:
