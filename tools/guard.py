@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import ExitStack, suppress
 from math import inf
 from pathlib import Path
@@ -59,13 +59,14 @@ def interpreter() -> str:
     return ", ".join([release, str(built["compiler"]), optimised, platform.machine(), tool.tool])
 
 
-def count() -> dict[str, float]:
-    """Instructions per page of :data:`NAMES`, without those that failed."""
+def count(names: Collection[str]) -> dict[str, float]:
+    """Instructions per page of some of :data:`NAMES`, without those that failed."""
     counts: dict[str, float] = {}
     tool = instruments.cachegrind()
     with ExitStack() as stack:
         lane = measure.Lane(PAGES, SLOTS, stack)
-        for workload, backends in CROWD.items():
+        for workload, crowd in CROWD.items():
+            backends = [who for who in crowd if f"{workload} {who}" in names]
             for program in measure.programs(lane, backends, [workload], [tool]):
                 with suppress(Lost):
                     crawled = program.measure(0).crawls[workload]
@@ -92,12 +93,12 @@ def show(counted: Mapping[str, float], before: Mapping[str, float]) -> None:
 def check(file: Path = FILE) -> int:
     """Count, compare and print; returns the exit code."""
     try:
-        key, counted = interpreter(), count()
+        key, counted = interpreter(), count(NAMES)
         before = json.loads(file.read_text(encoding="utf-8")).get(key, {})
         for _ in range(1, TRIES):
-            if exceeded(counted, before):
-                again = count().items()
-                counted |= {name: min(n, counted.get(name, n)) for name, n in again}
+            if names := exceeded(counted, before):
+                again = count(names).items()
+                counted |= {name: min(n, counted[name]) for name, n in again}
     except (BenchError, OSError, SubprocessError) as error:
         # A machine on which nothing can be counted says nothing about the code.
         print(f"instructions are not checked: {error}")
@@ -119,7 +120,7 @@ def update(file: Path = FILE) -> int:
     Entries of other interpreters stay only if nothing here got more expensive: otherwise they
     are of other code. Raises :class:`StudyError` where nothing can be counted.
     """
-    key, counted = interpreter(), count()
+    key, counted = interpreter(), count(NAMES)
     if lost := [name for name in NAMES if name not in counted]:
         raise StudyError(f"not counted, so the baseline stays as it is: {', '.join(lost)}")
     entries = json.loads(file.read_text(encoding="utf-8"))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import platform
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import pytest
 
+from bench.costs import measure
 from bench.machine import instruments
 from bench.machine.instruments import Instrument
 from bench.study.study import StudyError
@@ -20,7 +21,7 @@ BEFORE = dict.fromkeys(guard.NAMES, 100_000.0)
 DISTURBED = BEFORE | {"fetch callbacks": 102_700.0}
 DEARER = BEFORE | {"fetch generators": 102_500.0}
 
-Counting = Callable[..., None]
+Counting = Callable[..., list[list[str]]]
 
 
 @pytest.fixture
@@ -33,12 +34,23 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def counting(monkeypatch: pytest.MonkeyPatch) -> Counting:
-    """Sets what is counted, try by try; the last is counted from then on."""
+    """Sets what is counted, try by try, and returns whose counts are asked for.
 
-    def set_counts(*counts: dict[str, float], interpreter: str = HERE) -> None:
+    The last is counted from then on.
+    """
+
+    def set_counts(*counts: dict[str, float], interpreter: str = HERE) -> list[list[str]]:
         left = list(counts)
+        asked: list[list[str]] = []
+
+        def count(names: Collection[str]) -> dict[str, float]:
+            asked.append(list(names))
+            now = left.pop(0) if left[1:] else left[0]
+            return {name: now[name] for name in names if name in now}
+
         monkeypatch.setattr(guard, "interpreter", lambda: interpreter)
-        monkeypatch.setattr(guard, "count", lambda: dict(left.pop(0) if left[1:] else left[0]))
+        monkeypatch.setattr(guard, "count", count)
+        return asked
 
     return set_counts
 
@@ -60,8 +72,24 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> Counting:
 def test_each_model_has_its_margin_and_what_was_disturbed_is_counted_again(
     file: Path, counting: Counting, counts: list[dict[str, float]], code: int
 ) -> None:
-    counting(*counts)
+    asked = counting(*counts)
     assert guard.check(file) == code
+    assert asked[0] == guard.NAMES
+    assert all(names == guard.exceeded(counts[0], BEFORE) for names in asked[1:])
+
+
+def test_some_can_be_counted_without_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What exceeds its baseline is counted again, each time for seconds under valgrind."""
+    asked: list[tuple[str, str]] = []
+
+    def programs(_: object, backends: list[str], workloads: list[str], __: object) -> list[object]:
+        asked.extend((workload, who) for workload in workloads for who in backends)
+        return []
+
+    monkeypatch.setattr(measure, "Lane", lambda *_: None)
+    monkeypatch.setattr(measure, "programs", programs)
+    assert guard.count(["fetch generators", "crawl callbacks"]) == {}
+    assert asked == [("fetch", "generators"), ("crawl", "callbacks")]
 
 
 def test_it_says_what_to_do_and_what_was_not_counted(
