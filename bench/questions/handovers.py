@@ -99,11 +99,17 @@ def trials(analysis: Analysis, point: str) -> list[TrialRecord]:
 
 
 def windows_of(trials: Iterable[TrialRecord]) -> WindowsByLabel:
+    """A page is a URL answered 200: redirects and errors in a window count to its pages."""
     windows: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for trial in trials:
         if trial.switches and (seen := trial.switches.windows):
+            answered = sum(trial.statuses.values())
+            share = trial.pages / answered if trial.pages and answered else 1.0
             each = zip(seen.exchanges, seen.cpu_us, seen.voluntary, strict=True)
-            windows[trial.label] += [(switches / pages, us / pages) for pages, us, switches in each]
+            windows[trial.label] += [
+                (switches / (share * exchanges), us / (share * exchanges))
+                for exchanges, us, switches in each
+            ]
     return windows
 
 
@@ -230,7 +236,7 @@ def figure(crawls: Crawls, line: Law, head: Headline | None) -> Figure:
         name=NAME,
         title="Processor time of a page over its context switches",
         headline=head.text if head else None,
-        subtitle=f"Each dot is a window of 500 {crawls.what} pages of one crawl at 100 slots; "
+        subtitle=f"Each dot is 500 requests of one crawl at 100 slots, per {crawls.what} page; "
         f"marks: median of {of_blocks(windows.blocks([COST]))}",
         data=Lines([plot]),
         notes=(f"Dotted: {line.words}.",),

@@ -35,3 +35,17 @@ def test_equal_switches_make_no_line() -> None:
     assert handovers.law([(1.0, 20.0 + n) for n in range(50)]) is None
     assert handovers.law([(float(n), 20.0) for n in range(5)]) is None
     assert handovers.law([]) is None
+
+
+def test_a_window_is_per_page_as_the_marks_in_it_are() -> None:
+    """500 requests of a crawl have 472 pages, so the marks of the reference lay beside its dots."""
+    found = handovers.trials(analysed(switching()), handovers.CRAWLED)
+    pages = sure(found[0].pages)
+    answered = {"200": pages, "301": pages // 10, "404": pages // 10}
+    plain, more = (
+        handovers.windows_of(trial.model_copy(update={"statuses": statuses}) for trial in found)
+        for statuses in ({"200": pages}, answered)
+    )
+    for label, windows in plain.items():
+        for one, other in zip(windows, more[label], strict=True):
+            assert other == pytest.approx([value * 1.2 for value in one])
