@@ -17,6 +17,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import AT_LEVEL, CPU_PER_1000, floor_words
 from bench.launch import shown
@@ -71,10 +72,11 @@ def listed(sentences: Iterable[str], source: str) -> str:
 def source(analysis: Analysis, further: str = f"; {AT_LEVEL} intervals are in parentheses") -> str:
     """The campaign of the findings, its machine and interpreter, and what is compared."""
     campaign, machine = analysis.campaign, analysis.campaign.environment
+    valid = stats.trials_of(analysis.records)
     python, base = f", {machine.python}", f"`{campaign.base}`"
     if campaign.interpreters:
         python, base = "", "the interpreter before the arrow"
-    elif FREE in analysis.labels and analysis.places is None:
+    elif any(trial.label == FREE for trial in valid) and analysis.places is None:
         further += "; threads had one processor, as every client here, and cost more on several"
     return (
         f"Campaign `{campaign.campaign}`, profile {campaign.profile}, on "

@@ -109,3 +109,12 @@ def test_it_says_what_it_said(name: str) -> None:
     for block in re.findall(r"(?:^\|.*\n)+", said, flags=re.M):
         widths = {line.count(" | ") for line in block.strip().splitlines()}
         assert len(widths) == 1, block  # every row has as many cells as its header
+
+
+def test_where_threads_ran_is_said_of_valid_trials_alone() -> None:
+    """All of them void, and on two processors: "threads had one processor, as every client"."""
+    lines = campaign(samples=30, workloads=("throughput",))
+    said = "threads had one processor"
+    assert said in findings.source(analysed(lines))
+    void = where(lines, lambda trial: trial.label == "threads", status="void", reason="x")
+    assert said not in findings.source(analysed(void))
