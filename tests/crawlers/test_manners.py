@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from crawlers import origins
+from crawlers import origins, registry
 from crawlers.conformance.scripted import Connection, ScriptedServer, ok, page, redirect
 from crawlers.frontier import Frontier
 from crawlers.job import LONGEST_S, Address, Job, JobError, Origin, PageResult
 from crawlers.manners import RobotsManners, on_this_machine
 from crawlers.tls import client_context
 from tests.crawlers import backends
-from tests.crawlers.backends import HERE, each, link, models, outcomes
+from tests.crawlers.backends import HERE, IN_CHILDREN, STACKS, each, link, models, outcomes
 from tests.crawlers.exchanges import page as found
 
 if TYPE_CHECKING:
@@ -72,10 +72,13 @@ CODINGS: dict[str, tuple[Callable[[bytes], bytes], dict[str, int | str]]] = {
 }
 
 
-@each(HERE)
+@each([*registry.MODELS, *IN_CHILDREN, *STACKS])
 @pytest.mark.parametrize("coding", CODINGS)
 def test_robots_txt_in_a_coding_is_obeyed(server: ScriptedServer, name: str, coding: str) -> None:
-    """One that cannot be read may forbid anything; it was taken for one without rules."""
+    """One that cannot be read may forbid anything; it was taken for one without rules.
+
+    The other backends read an answer as the models do, with ``page.read_page``.
+    """
     pack, found = CODINGS[coding]
     rules = pack(b"User-agent: *\nDisallow: /b\n")
     label = "gzip" if coding == "damaged" else coding
