@@ -81,8 +81,8 @@ def _head(analysis: Analysis) -> Iterator[str]:
     blocks = len({t.block for t in analysis.records.trials})
     if blocks < stats.MIN_BLOCKS:
         yield (
-            f"{plural(blocks, 'block')}: fewer than {stats.MIN_BLOCKS}, so no ratio has an "
-            "interval and no difference is claimed."
+            f"{plural(blocks, 'block')}: fewer than {stats.MIN_BLOCKS}, so no ratio over "
+            "blocks has an interval, and no such difference is claimed."
         )
 
 
