@@ -49,7 +49,7 @@ def pages_per_s(trial: TrialRecord) -> float | None:
     40 % slower than all the others.
     """
     rate, turns = trial.pages_per_s, trial.turns
-    return rate * turns.wall_s / turns.own_s if rate and turns and turns.own_s else rate
+    return rate * (turns.wall_s / turns.own_s) if rate and turns and turns.own_s else rate
 
 
 def per_exchange(trial: TrialRecord) -> float | None:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from bench import store
+from bench.analysis import stats
 from bench.cli import pytest_front
 from bench.cli.pytest_front import FINISHED, hand_over, page_s, replaying
 from bench.launch import ROOT
@@ -112,7 +113,7 @@ def test_every_backend_that_counts_but_the_twin_has_one_row_with_its_trials_as_r
         backend = row["name"].split("-")[1]
         assert row["group"] == "throughput-100"
         mine = [t for t in trials if t.label == backend]
-        assert row["stats"]["data"] == [1 / (t.pages_per_s or 0.0) for t in mine]
+        assert row["stats"]["data"] == [1 / sure(stats.pages_per_s(t)) for t in mine]
         # What they did with their sites says who is fast; how long they had these does not.
         assert len({t.pages for t in trials if t.status == "ok"}) > 1
         assert row["extra_info"]["campaign"] == campaign.name
