@@ -350,10 +350,10 @@ def turn_by_turn(records: Records, log: Iterable[TurnsRecord]) -> None:
             turns, record = trial.turns, logged.get((trial.block, trial.point))
             if turns is None or not turns.steal_s or record is None:
                 continue
-            # Those that differ by a condition have it behind their label.
-            names = (f"{trial.label}/{trial.params.get('condition')}", trial.label)
-            label = next((name for name in names if name in record.labels), None)
-            stolen_us = record.stolen_us(label) if label else []
+            # The log has a condition behind the label, as bench.plan.participants.Label.
+            condition = trial.params.get("condition")
+            label = f"{trial.label}/{condition}" if condition else trial.label
+            stolen_us = record.stolen_us(label) if label in record.labels else []
             known = [us for us in stolen_us if us is not None]
             if len(known) == turns.counted:  # else it is not the log of this trial
                 turns = turns.model_copy(update={"steal_s": sum(known) / 1e6})

@@ -105,11 +105,9 @@ def windows_of(trials: Iterable[TrialRecord]) -> WindowsByLabel:
         if trial.switches and (seen := trial.switches.windows):
             answered = sum(trial.statuses.values())
             share = trial.pages / answered if trial.pages and answered else 1.0
-            each = zip(seen.exchanges, seen.cpu_us, seen.voluntary, strict=True)
-            windows[trial.label] += [
-                (switches / (share * exchanges), us / (share * exchanges))
-                for exchanges, us, switches in each
-            ]
+            counts = [share * exchanges for exchanges in seen.exchanges]
+            each = zip(counts, seen.cpu_us, seen.voluntary, strict=True)
+            windows[trial.label] += [(switches / pages, us / pages) for pages, us, switches in each]
     return windows
 
 

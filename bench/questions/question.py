@@ -24,7 +24,17 @@ from bench.show.figures import Bars, Figure, Panel
 from bench.show.measured import TIMES, Measured
 from bench.show.pictures import names_in
 from bench.show.table import Table
-from bench.show.words import BY_LOAD, basis, difference, of_blocks, prose, says, sentence, strongest
+from bench.show.words import (
+    BY_LOAD,
+    UNPAIRED,
+    basis,
+    difference,
+    of_blocks,
+    prose,
+    says,
+    sentence,
+    strongest,
+)
 from bench.store import Records
 from bench.text import plural
 from crawlers.registry import MODELS
@@ -239,7 +249,7 @@ def of_models(
         return Headline(f"{text}{only}", "no interval", (), every, quotes, say)
     if pair.ratio.shown:
         ranges = [f"{words(min(side))} to {words(max(side))}" for side in pair.paired]
-        floor = "beyond the noise floor" if ABOVE in pair.ratio.reason else "without an A/A pair"
+        floor = "beyond the noise floor" if ABOVE in pair.ratio.reason else UNPAIRED
         tested = f"tested among {plural(pair.family, 'pair')}, {floor}"
         both = f"{' and '.join(ranges)}: lowest and highest of {blocks}"
         return Headline(text, f"{both}; {tested}", [pair], every, quotes, say)

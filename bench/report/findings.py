@@ -72,11 +72,10 @@ def listed(sentences: Iterable[str], source: str) -> str:
 def source(analysis: Analysis, further: str = f"; {AT_LEVEL} intervals are in parentheses") -> str:
     """The campaign of the findings, its machine and interpreter, and what is compared."""
     campaign, machine = analysis.campaign, analysis.campaign.environment
-    valid = stats.trials_of(analysis.records)
     python, base = f", {machine.python}", f"`{campaign.base}`"
     if campaign.interpreters:
         python, base = "", "the interpreter before the arrow"
-    elif any(trial.label == FREE for trial in valid) and analysis.places is None:
+    elif analysis.places is None and FREE in {t.label for t in stats.trials_of(analysis.records)}:
         further += "; threads had one processor, as every client here, and cost more on several"
     return (
         f"Campaign `{campaign.campaign}`, profile {campaign.profile}, on "

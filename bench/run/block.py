@@ -227,7 +227,7 @@ def summary(turns: list[TurnTaken], labels: list[str], place: int, trial: Trial)
         inside = (first == last) & (last >= 0)
         trial.within_turns = service[inside]
         spanned = int((last >= 0).sum() - inside.sum())
-    stolen = [turn.stolen_s for turn in counted]
+    stolen = [turn.steal_s for turn in counted]
     trial.waited_s = sum(turn.wait_s or 0.0 for turn in counted)
     return Turns(
         turn_s=turn_s(trial.point, trial.turn.label),

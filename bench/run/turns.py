@@ -234,11 +234,6 @@ class TurnTaken:
     aside_s: float = 0.0
     reached: float = 0.0  # the share of its exchanges that the crawl had completed at its end
 
-    @property
-    def stolen_s(self) -> float | None:
-        """``steal_s``, without the time in which the worker ran: a tick may be from before."""
-        return None if self.steal_s is None else max(min(self.steal_s, self.wall_s - self.cpu_s), 0)
-
 
 @contextmanager
 def undisturbed() -> Iterator[None]:

@@ -16,12 +16,12 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import (
     AT_LEVEL,
     CPU_PER_1000,
+    NO_FLOOR,
     USER_PER_CONNECTION,
     Comparison,
     Metric,
     Spread,
 )
-from bench.analysis.stats.ratios import NO_FLOOR
 from bench.plan.participants import Label
 from bench.schema import Environment, Interpreter, TrialRecord
 from bench.text import KIB, capital, count, listing, plural, significant, times
@@ -94,7 +94,11 @@ def basis(compared: Comparison) -> str:
     """
     blocks = plural(compared.ratio.blocks, "block")
     text = f"{interval(compared)}, {AT_LEVEL} interval of {blocks}; medians {both(compared)}"
-    return text + ", without an A/A pair" * (NO_FLOOR in compared.ratio.reason)
+    return text + f", {UNPAIRED}" * (NO_FLOOR in compared.ratio.reason)
+
+
+UNPAIRED: Final = "without an A/A pair"
+"""What a difference is that exceeds no noise floor, because none is known."""
 
 
 def both(compared: Comparison) -> str:

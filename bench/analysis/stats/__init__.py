@@ -60,6 +60,7 @@ from bench.analysis.stats.ratios import (
     ABOVE,
     EQUIVALENT,
     MIN_BLOCKS,
+    NO_FLOOR,
     OTHER_WORK,
     UNDECIDED,
     Comparison,
