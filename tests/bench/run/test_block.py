@@ -403,7 +403,7 @@ def test_the_authorities_of_both_servers_are_in_one_file(bench: Bench) -> None:
     point = c10k(2, ONE, tls=True)
     trial = Crawling(bench, point, Turn(0, point.id, 0, Label("callbacks")), 7)
     with ExitStack() as stack:
-        running.start(stack, trial, None)
+        trial.start(stack, None)
         trial.ready()
         trial.tell()
         told = sure(trial.command)
