@@ -140,7 +140,7 @@ def test_an_existing_campaign_is_never_overwritten(tmp_path: Path) -> None:
 
 
 def test_where_no_folder_can_be_made_another_is_asked_for(tmp_path: Path) -> None:
-    """"trials.jsonl: Permission denied" named a file that the user had never heard of."""
+    """Permission was denied for trials.jsonl, a file that the user had never heard of."""
     (tmp_path / "results").write_text("")
     with pytest.raises(StoreError, match="Not a directory; choose another folder"):
         Log(tmp_path / "results" / "20261128" / store.FILE_NAME, create=True)

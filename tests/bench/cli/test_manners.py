@@ -77,7 +77,7 @@ def test_a_locale_without_our_characters_is_no_error(recorded: Path) -> None:
 
 def test_matplotlib_is_quiet_where_there_is_no_home() -> None:
     """It printed two lines above the report: mkdir failed, and how to set MPLCONFIGDIR."""
-    program = "from bench.cli.command import draw_to_files as d; d(); import matplotlib.font_manager"
+    program = "import bench.cli.command as c; c.draw_to_files(); import matplotlib.font_manager"
     done = python("-c", program, env={"MPLCONFIGDIR": "/proc/none"})
     assert (done.returncode, done.stderr) == (0, "")
 
