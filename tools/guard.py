@@ -35,7 +35,7 @@ MARGIN = 0.02
 MARGINS = {"threads": 0.2}
 """By how much a model may exceed its baseline; counts of the same code differ by 0.3 % at most.
 
-Threads take turns as the moment has it, and theirs differ by 5 %.
+Threads take turns as the moment has it, and theirs differ by 6 %.
 """
 TRIES: Final = 3
 """What exceeds the baseline is counted so often, and the least counts.

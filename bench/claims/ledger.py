@@ -24,6 +24,7 @@ from bench.claims.verdict import (
     bounds_words,
     counted,
     judge,
+    latest,
     load_all,
     of_campaign,
 )
@@ -32,6 +33,7 @@ from bench.report import markup
 from bench.report.page import Section
 from bench.show.table import MISSING
 from bench.show.words import commit_words, machine_words
+from bench.study.study import RunRecord
 from crawlers.chapter import STEPS
 
 PAGE: Final = "claims.md"
@@ -91,6 +93,20 @@ def interpreters(verdicts: Sequence[Verdict]) -> str:
     counts = Counter(number.python for number in numbers if isinstance(number, ClaimNumber))
     words = [f"{python} ({count})" for python, count in counts.most_common()]
     return f"Numbers by interpreter: {', '.join(words) or 'none'}."
+
+
+def sources(found: Evidence) -> list[tuple[RunRecord, list[str]]]:
+    """The runs beside a campaign that have numbers of claims, and the programs that have them."""
+    readings = [reading for claim in load_all() for reading in claim.reading]
+    asked = {reading.experiment for reading in readings if reading.kind == "experiment"}
+    runs = [
+        (run.head, sorted(name for name in asked if latest(found.measured, name) is run))
+        for run in found.measured
+    ]
+    if found.tasks:
+        named = {name for r in readings if r.kind == "task" for name in (r.task, r.base) if name}
+        runs.append((found.tasks.head, sorted(named)))
+    return [(head, programs) for head, programs in runs if programs]
 
 
 def by_step(evidence: Sequence[Evidence]) -> list[tuple[int, Verdict, Verdict]]:
@@ -163,7 +179,7 @@ def text(
         verdicts=verdicts,
         command=command,
         interpreters=interpreters(verdicts),
-        heads=[(one.analysis.campaign, one.measured[-1:]) for one in evidence],
+        heads=[(one.analysis.campaign, sources(one)) for one in evidence],
         topics=TOPICS,
     )
 

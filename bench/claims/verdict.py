@@ -5,7 +5,8 @@ counts as true. A ratio is the paired one of :mod:`bench.analysis.stats`; where 
 show no difference, its interval is drawn out to 1, because 1 is not excluded. A slope of memory has
 Theil and Sen's interval, and an experiment's value Student's over its repeats or, if values may
 be 0, the whole range. The interval of a reading lies inside the claim's bounds, outside them, or
-overlaps a bound: that is the verdict on it.
+overlaps a bound: that is the verdict on it. A reading without bounds is of a case
+of which the claim says nothing: it is there for comparison, and has no verdict.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.claims.experiments import ExperimentResult
 from bench.questions import analysis_of
+from bench.show.table import MISSING
 from bench.study.study import Run, Study
 from bench.tasks import study as tasks
 from bench.tasks.study import TaskSample
@@ -134,8 +136,8 @@ class _AnyReading(_Strict):
 
     ``meant`` completes the verdict "reproduced here if …": it says how to understand
     the claim. ``then`` is the number that its author gave, or both ends of a range.
-    The claim counts as true if the number lies within ``holds``. ``number`` raises
-    :class:`Missing`.
+    The claim counts as true if the number lies within ``holds``; it says nothing of a case that
+    has none. ``number`` raises :class:`Missing`.
     """
 
     meant: str
@@ -144,7 +146,7 @@ class _AnyReading(_Strict):
     then: Annotated[
         Range | None, BeforeValidator(lambda v: (v, v) if isinstance(v, int | float) else v)
     ] = None
-    holds: Range
+    holds: Range | None = None
 
 
 class RatioReading(_AnyReading):
@@ -357,8 +359,10 @@ def counted(figure: str, unit: str) -> str:
     return f"{figure} {unit}"
 
 
-def bounds_words(holds: Range, unit: str) -> str:
+def bounds_words(holds: Range | None, unit: str) -> str:
     """The bounds within which the claim counts as true: ``25 to 100 KiB``, ``2 times or more``."""
+    if holds is None:
+        return MISSING
     low, high = holds
     if low == high:
         return counted(f"{low:g}", unit)
@@ -371,11 +375,12 @@ def bounds_words(holds: Range, unit: str) -> str:
 
 # --- the verdict ---------------------------------------------------------------------------
 
-Position = Literal["inside", "outside", "undecided", "missing"]
+Position = Literal["inside", "outside", "undecided", "beside", "missing"]
 PHRASES: Final[dict[Position, str]] = {
     "inside": "reproduced here",
     "outside": "not reproduced here",
     "undecided": "undecided",
+    "beside": "for comparison",
     "missing": "not tested",
 }
 
@@ -389,14 +394,21 @@ class Judged:
 
     @property
     def position(self) -> Position:
-        low, high = self.reading.holds
         if isinstance(self.now, Missing):
             return "missing"
+        if self.reading.holds is None:
+            return "beside"
+        low, high = self.reading.holds
         if low <= self.now.low and self.now.high <= high:
             return "inside"
         if self.now.high < low or self.now.low > high:
             return "outside"
         return "undecided"
+
+    @property
+    def tested(self) -> bool:
+        """Whether there is a verdict."""
+        return self.position not in ("missing", "beside")
 
     @property
     def phrase(self) -> str:
@@ -418,8 +430,8 @@ class Verdict:
 
     @property
     def known(self) -> bool:
-        """Whether any reading has a number."""
-        return any(judged.position != "missing" for judged in self.judged)
+        """Whether any reading has a verdict."""
+        return any(judged.tested for judged in self.judged)
 
     @property
     def words(self) -> str:

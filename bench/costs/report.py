@@ -147,7 +147,8 @@ def design(run: Run[Counted]) -> Figure | str:
     pages, slots = (int(run.head.settings[what]) for what in ("pages", "slots"))
     tool = run.head.settings.get("instructions", "valgrind")
     every = {a.backend for a in counted}
-    fewer = len(every) > len({who for costs in rows.values() for who in costs})
+    drawn_here = [a for a in counted if a.backend in rows[a.workload]]
+    fewer = len(every) > len({a.backend for a in drawn_here})
     figure = Figure(
         name=NAME,
         title="Instructions that a page needs",
@@ -164,7 +165,7 @@ def design(run: Run[Counted]) -> Figure | str:
         ),
         notes=(
             f"Crawls of {pages:,} and {2 * pages:,} pages subtracted; median and range of "
-            f"{seed_words(accounts(run))}. Not in it: the kernel’s time, cache and branch misses.",
+            f"{seed_words(drawn_here)}. Not in it: the kernel’s time, cache and branch misses.",
             *[f"The models and the main variants; the tables have all {len(every)}."] * fewer,
         ),
     )
@@ -194,6 +195,10 @@ MANY_CALLS = 0.005
 ITEMS = {SERVE: "request"}
 """What is counted of a workload, unless it is a page."""
 
+BELOW: Final = (
+    "Below 0: a crawl makes such calls now and then, not for each page, and the longer one made "
+    "fewer."
+)
 FLOOR_NOTE = (
     f"× {FLOOR}: instructions, compared with the control {FLOOR}, which has no parser, no frontier "
     "and no timeouts, and is no backend."
@@ -258,14 +263,15 @@ def calls_table(accounts: Sequence[Account], workload: str) -> Table:
         for key, cost in account.calls().items():
             most[key] = max(most.get(key, 0.0), cost.median)
     used = sorted((key for key in most if most[key] >= MANY_CALLS), key=lambda key: -most[key])
+    made = {account.backend: account.calls() for account in rows}
     body = [
-        [account.backend, *(figure(calls[key].median) if key in calls else "0" for key in used)]
-        for account in rows
-        for calls in [account.calls()]
+        [who, *(figure(calls[key].median) if key in calls else "0" for key in used)]
+        for who, calls in made.items()
     ]
+    below = any(calls[key].median < 0 for calls in made.values() for key in used if key in calls)
     columns = [name("backend"), *(Column(key, drop=place) for place, key in enumerate(used))]
     caption = captioned(f"System calls for a {ITEMS.get(workload, 'page')} of {workload}", rows)
-    return Table(caption, columns, body)
+    return Table(caption, columns, body, notes=[BELOW] if below else [])
 
 
 def tables(accounts: Sequence[Account]) -> list[Table]:
@@ -316,8 +322,10 @@ def excerpt(run: Run[Counted], chart_file: str = "", tables: int | None = None) 
     picture = (
         chart_file and isinstance(drawing, Figure) and f"![{drawing.heading}]({chart_file})\n\n"
     )
-    over = f"the median over {seed_words(accounts(run))}, and the range where there is one."
-    shown = [costs_table(rows, name) for name in workloads(rows)][:tables]
+    names = workloads(rows)[:tables]
+    seeds = seed_words([row for row in rows if row.workload in names])
+    over = f"the median over {seeds}, and the range where there is one."
+    shown = [costs_table(rows, name) for name in names]
     lines = [
         f"{stamp(run)}: {over}",
         *untold(rows),

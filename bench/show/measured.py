@@ -131,8 +131,8 @@ class Measured:
         """The same of some labels, in their order."""
         return replace(self, values={label: self.values[label] for label in labels})
 
-    def table(self, caption: str, about: str, further: str = "") -> Table:
-        """Medians and ranges; ``about`` ends with how many blocks stand behind a cell.
+    def table(self, caption: str, about: str, further: str = "", *, over: str = "blocks") -> Table:
+        """Medians and ranges; ``about`` ends with what stands behind a cell, ``over`` what.
 
         A cell says that it is of one trial only where not all of them are.
         """
@@ -142,7 +142,7 @@ class Measured:
             [label, *(_cell(self.spread(label, key), alone=alone) for key in self.measures)]
             for label in self.values
         ]
-        behind = "One trial each" if alone else "Medians over blocks and their range"
+        behind = "One trial each" if alone else f"Medians over {over} and their range"
         about = f"{about} {behind}{further}."
         notes = self.notes
         return Table(caption, [name("backend"), *map(Column, heads)], rows, about, notes)

@@ -163,9 +163,9 @@ class Material:
         return [reading for reading in self.verdicts[name].judged if reading.position != "missing"]
 
     def sentences(self) -> list[tuple[int, Verdict, Judged]]:
-        """What the chapter says, by its steps, and the first reading of each with a number."""
+        """What the chapter says, by its steps, and the first reading of each with a verdict."""
         return [
-            (step, verdict, next(it for it in verdict.judged if it.position != "missing"))
+            (step, verdict, next(it for it in verdict.judged if it.tested))
             for step, verdict, _ in ledger.by_step([self.evidence])
             if verdict.known and CHAPTER in verdict.claim.url
         ]

@@ -126,12 +126,12 @@ TIMES: Final = {
 }
 OF_MEMORY: Final = (
     "The slope of memory over numbers of tasks, each number in fresh processes. No task has a "
-    "connection. Medians over repeats and their range."
+    "connection."
 )
 OF_TIMES: Final = (
-    "Processor time of the process, all threads; medians over fresh processes and their range. "
-    "Spawned until it waits and cancelled until it has ended, of 10,000 tasks or 1,000 threads. "
-    "100 tasks switch in turn. A thread cannot be cancelled: its Event is set, and it is joined."
+    "Processor time of the process, all threads: spawned until it waits and cancelled until it has "
+    "ended, of 10,000 tasks or 1,000 threads. 100 tasks switch in turn. A thread cannot be "
+    "cancelled: its Event is set, and it is joined."
 )
 
 
@@ -213,7 +213,7 @@ def tables(run: Run[TaskSample]) -> list[Table]:
     tables = []
     for measures, title, about, note in shown:
         caption = f"{title} ({run.head.environment.python})"
-        table = Measured(measures, titled).table(caption, about)
+        table = Measured(measures, titled).table(caption, about, over="repeats")
         columns, notes = [name("task"), *table.columns[1:]], [*run.faults(), note]
         tables.append(replace(table, columns=columns, notes=notes))
     return tables

@@ -180,6 +180,6 @@ def test_so_many_numbers_of_another_processor_lie_in_the_published_intervals(
     text = in_words("docs/notebook/another-machine.md")
     assert f"{listing([*map(str, held)])} of their {len(other.numbers)} numbers" in text
     assert len(quotes) == 7
-    assert "Seven numbers are cited in README. In the first campaign and in the sixth one is outside" in text
+    assert "Seven numbers are cited in README. In the first campaign and in the sixth one" in text
     assert "In the fourth three are" in text
     assert outside == [1, 0, 0, 3, 1, 1]

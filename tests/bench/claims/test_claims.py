@@ -62,7 +62,7 @@ def of(found: Evidence, name: str) -> Verdict:
     return judge([found], [LEDGER[name]])[0]
 
 
-def judged(low: float, high: float, *holds: tuple[float, float]) -> Verdict:
+def judged(low: float, high: float, *holds: tuple[float, float] | None) -> Verdict:
     """A verdict on readings with these bounds, all of which have the same number."""
     readings = [
         ExperimentReading(
@@ -81,8 +81,9 @@ def test_every_claim_asks_for_what_exists() -> None:
     for claim in LEDGER.values():
         whose = [reading.whose for reading in claim.reading]
         assert whose == sorted(whose), "the experiment of its author comes first"
+        assert claim.reading[0].holds is not None, "what the claim speaks of comes first"
     for reading in (reading for claim in LEDGER.values() for reading in claim.reading):
-        assert reading.holds[0] <= reading.holds[1]
+        assert reading.holds is None or reading.holds[0] <= reading.holds[1]
         match reading:
             case RatioReading():
                 assert reading.metric in {metric.name for metric in METRICS}
@@ -106,11 +107,36 @@ def test_a_bad_file_is_named_with_its_fault(tmp_path: Path, text: str, words: st
 
 
 def test_each_condition_has_its_verdict_which_follows_from_the_intervals() -> None:
-    verdict = judged(1, 2, (0, 3), (5, 6), (-1, 0), (1.5, 6), (0, 1.5))
+    verdict = judged(1, 2, (0, 3), (5, 6), (-1, 0), (1.5, 6), (0, 1.5), None)
     assert verdict.words == (
         "reproduced here if m0; not reproduced here if m1; not reproduced here if m2; "
-        "undecided if m3; undecided if m4"
+        "undecided if m3; undecided if m4; for comparison if m5"
     )
+    assert not judged(1, 2, None).known
+
+
+def test_a_claim_is_not_refuted_by_what_it_does_not_speak_of() -> None:
+    """That threads keep their stack was "not reproduced" of "Callbacks rip the stack"."""
+    reference = Evidence.load(ROOT / "results" / "reference")
+    for name in ("callbacks-rip-the-stack", "no-handler-for-callbacks", "spinning-burns-cpu"):
+        first, *others = of(reference, name).judged
+        assert first.position == "inside"
+        assert {one.position for one in others} == {"beside"}
+
+
+def test_the_page_names_every_run_that_its_numbers_are_from_and_no_other() -> None:
+    """It named the last run beside the campaign, from which no claim had a number."""
+    used = experiments({"awaiting.task_turns": [2.0]})
+    found = evidence()
+    found.measured = [
+        *experiments({"sleeping.asyncio_early": [5.0]}),
+        *used,
+        *experiments({"sleeping.asyncio_early": [0.0]}),
+        *experiments({"steps.blocking_ms": [1.0]}),
+    ]
+    named = ledger.sources(found)
+    assert [programs for _, programs in named] == [["awaiting"], ["sleeping"]]
+    assert [head for head, _ in named] == [used[0].head, found.measured[2].head]
 
 
 @given(st.floats(0.1, 10), st.floats(0, 10), st.floats(0, 10), st.floats(0, 10), st.floats(0.5, 2))

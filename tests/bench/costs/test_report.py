@@ -222,6 +222,28 @@ def test_the_words_say_over_how_many_seeds_a_range_is() -> None:
     assert report.seed_words(mixed) == "1 to 3 hash seeds"
 
 
+def test_what_is_shown_has_its_own_number_of_seeds() -> None:
+    """Others, counted with one seed, made the two of each shown backend "1 to 2"."""
+    main = [each for name in report.CHOSEN[:10] for each in counted([1.0, 2.0], name)]
+    others = [each for n in range(20) for each in counted([1.0], f"other_{n}")]
+    found = run(*main, *others)
+    assert "over 2 hash seeds, and" in report.excerpt(found)
+    assert "range of 2 hash seeds" in drawn(found).notes[0]
+    assert "over 1 to 2 hash seeds" in report.report(found).about
+
+
+def test_a_count_below_0_is_explained() -> None:
+    """trio "made" -0.128 mmap calls a page."""
+    more, fewer = (
+        sample("system calls", backend=who, fetch={"system_calls": 2.0, "system_call.mmap": calls})
+        for who, calls in (("gevent", 0.064), ("trio", -0.128))
+    )
+    text = report.report(run(more, fewer)).summary()
+    assert "-0.128" in text
+    assert report.BELOW in text
+    assert report.BELOW not in report.report(run(more)).summary()
+
+
 def test_a_server_is_apart_from_the_client_of_its_name() -> None:
     served = sample("serve/instructions", serve={"instructions": 7.0})
     found = run(*counted([9.0]), served.model_copy(update={"part": served.part}))

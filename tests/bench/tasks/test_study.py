@@ -130,6 +130,13 @@ def test_a_record_is_shown_and_redrawn_to_the_byte(tmp_path: Path) -> None:
     assert (tmp_path / "summary.md").read_text() == summary
 
 
+def test_a_table_says_once_what_stands_behind_its_cells() -> None:
+    """It said "Medians over repeats and their range. Medians over blocks and their range."."""
+    for table in tasks.tables(made()):
+        assert table.about.casefold().count("medians over") == 1
+        assert table.about.endswith("Medians over repeats and their range.")
+
+
 def test_without_a_record_it_says_what_to_do(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
