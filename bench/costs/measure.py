@@ -137,12 +137,12 @@ class Lane:
         """What one crawl took, from the start of its process to the end. Raises :class:`Lost`."""
         patience, seed = STEP_S * tool.slowness, 0  # a round has the same seeds on every machine
         bench = Bench(
-            {None: self.server(WARMUP_SITE)},
-            {backend.name: backend},
-            cpu.Pinning([], [], "counts are the same on every processor"),
-            seed,
-            self.scratch,
+            backends={backend.name: backend},
+            seed=seed,
             deadline_s=patience,
+            pinning=cpu.Pinning([], [], "counts are the same on every processor"),
+            scratch=self.scratch,
+            warmups={None: self.server(WARMUP_SITE)},
             pythons={"": [*tool.wrap(self.scratch), *OWN_PYTHON]},
         )
         conditions = (*point.conditions, Slowed(slowness=tool.slowness))

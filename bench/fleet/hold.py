@@ -107,7 +107,7 @@ class Host:
         warmups = {tls: self.ends.enter_context(warmup)}
         anywhere = cpu.Pinning([], [], "a fleet uses every processor")
         known = {backend.name: backend for backend in backends.choose([plan.backend])}
-        bench = Bench(warmups, known, anywhere, seed, scratch)
+        bench = Bench(backends=known, seed=seed, pinning=anywhere, scratch=scratch, warmups=warmups)
         for share in plan.shares_of(self.name):
             point = plan.point(share)
             turn = Turn(0, point.id, share.number, Label(plan.backend))

@@ -348,7 +348,7 @@ def recorded(trial: Trial, moved: dict[str, int | None], noise: HostNoise) -> Tr
         pinning={
             "client": client or None,
             "server": server or None,
-            "reason": trial.unpinned or trial.server.not_pinned or pinning.reason,
+            "reason": trial.not_pinned or trial.server.not_pinned or pinning.reason,
         },
         seeds=seeds,
         turns=trial.turns,

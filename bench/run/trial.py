@@ -8,13 +8,15 @@ processor. Both ends compare what they saw.
 
 from __future__ import annotations
 
+import os
+import tempfile
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
-from typing import Final
+from typing import Final, Self
 
 from bench.conditions.condition import Condition, Fields
 from bench.controls import FAMILY, REPEATS
@@ -26,7 +28,7 @@ from bench.plan import durations
 from bench.plan.backends import of_role
 from bench.plan.participants import SPREADING
 from bench.plan.plan import Turn
-from bench.plan.workloads import SITE_SEED, Point
+from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
 from bench.run.judge import BUSY, limiter, served_reason, slot_bound, void_reason
 from bench.run.turns import Taker
 from bench.schema import CeilingRecord, Shares, Status, Turns
@@ -44,18 +46,21 @@ PATIENCE: Final = 10.0
 """What takes turns may last so many times a point's deadline: it waits for the others."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Bench:
-    warmups: dict[Tls | None, Server]  # plain, and over TLS if a trial needs that
     backends: Mapping[str, Backend]
-    pinning: cpu.Pinning
     seed: int
-    scratch: Path
     deadline_s: float | None = None
     ceilings: Sequence[CeilingRecord] = ()  # those measured so far
     # Names of interpreters, and the commands that start them; "" is the harness's own.
     pythons: Mapping[str, Sequence[str]] = field(default_factory=lambda: {"": OWN_PYTHON})
     free_threaded: Collection[str] = ()  # the interpreters without a lock
+    pinning: cpu.Pinning = field(default_factory=cpu.split_cores)
+    scratch: Path = Path()
+    # Servers on which every worker warms up, in every workload: plain, and over TLS if one needs
+    # that. They have a small site without delay, so that all backends warm up alike and a trial's
+    # own server sees nothing but the trial.
+    warmups: dict[Tls | None, Server] = field(default_factory=dict)
 
     @property
     def ceiling(self) -> float | None:
@@ -63,6 +68,23 @@ class Bench:
         rates = [record.requests_per_s for record in self.ceilings]
         known = [rate for rate in rates if rate is not None]
         return median(known) if known else None
+
+    @contextmanager
+    def opened(self, *, over_tls: bool) -> Iterator[Self]:
+        """With a folder and warm-up servers, and the harness kept off the client's processor."""
+        own, before = os.getpid(), os.sched_getaffinity(0)
+        if self.pinning.harness:
+            cpu.pin(own, self.pinning.harness)
+        try:
+            with ExitStack() as stack:
+                folder = tempfile.TemporaryDirectory(prefix="c10k-")
+                self.scratch = Path(stack.enter_context(folder))
+                for tls in (None, Tls()) if over_tls else (None,):
+                    server = Server(WARMUP_SITE, seed=SITE_SEED, cores=self.pinning.server, tls=tls)
+                    self.warmups[tls] = stack.enter_context(server)
+                yield self
+        finally:
+            cpu.pin(own, sorted(before))
 
 
 def block_seed(campaign_seed: int, block: int) -> int:
@@ -78,7 +100,7 @@ class Trial(Taker):
     status: Status = "ok"
     reason: str | None = None
     stderr: str | None = None
-    unpinned: str | None = None
+    not_pinned: str | None = None  # why
     turns: Turns | None = None
     waited_s = 0.0  # for a processor, in counted turns; 0 where nobody knows
     within_turns: Sequence[float] | FloatArray = ()
@@ -119,7 +141,7 @@ class Trial(Taker):
         return next(filter(None, placed), pinning.unpinned())
 
     def pin(self, pid: int, cores: list[int]) -> None:
-        self.unpinned = self.unpinned or (cpu.pin(pid, cores) if cores else self.pinning.reason)
+        self.not_pinned = self.not_pinned or (cpu.pin(pid, cores) if cores else self.pinning.reason)
 
     @property
     def most_busy(self) -> int:

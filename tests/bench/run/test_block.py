@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -41,7 +40,6 @@ from bench.plan.workloads import (
 )
 from bench.run import block as running
 from bench.run import judge
-from bench.run.campaign import out_of_the_way, warmup_server
 from bench.run.trial import Bench, Crawling, Serving, Trial
 from bench.run.turns import TurnTaken
 from bench.schema import Shares, TrialRecord, TurnsRecord
@@ -83,17 +81,11 @@ KNOWN = (
 @pytest.fixture(scope="module")
 def bench() -> Iterator[Bench]:
     """As in a campaign: the harness stays off the client's processor; with TLS."""
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        out_of_the_way() as pinning,
-        tempfile.TemporaryDirectory() as scratch,
-        warmup_server(pinning) as warmup,
-        warmup_server(pinning, Tls()) as over_tls,
-    ):
+    with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(small.OUTSIDE))
         known = CONTROLS | {backend.name: backend for backend in backends.look_up(KNOWN)}
-        warmups: dict[Tls | None, Server] = {None: warmup, Tls(): over_tls}
-        yield Bench(warmups, known, pinning, 5, Path(scratch), deadline_s=120)
+        with Bench(backends=known, seed=5, deadline_s=120).opened(over_tls=True) as opened:
+            yield opened
 
 
 def run(bench: Bench, point: Point, *labels: str, server: Server | None = None) -> Block:

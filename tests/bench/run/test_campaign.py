@@ -29,6 +29,7 @@ from bench.report import summary
 from bench.run import judge, runner
 from bench.run.campaign import Campaign
 from bench.run.runner import Finished, Options
+from bench.run.trial import Bench
 from bench.schema import CampaignRecord, EndRecord, TrialRecord
 from bench.store import Log, Records, StoreError
 from bench.terminal import Terminal
@@ -227,7 +228,7 @@ def test_the_time_that_is_left_has_the_pace_of_what_has_run() -> None:
     planned = sum(trial_s(todo.points["throughput-100"], turn.label) for turn in todo.turns)
     log = mock.create_autospec(Log, instance=True)
     record = next(one for one in campaign(blocks=1) if isinstance(one, CampaignRecord))
-    running = Campaign(Records(record), todo, log, mock.MagicMock(), {})
+    running = Campaign(Records(record), todo, log, mock.MagicMock(), Bench(backends={}, seed=1))
     assert running._left_s(0.0) == pytest.approx(planned)
     example = next(one for one in campaign(blocks=1) if isinstance(one, TrialRecord))
     running._keep(example, example)
