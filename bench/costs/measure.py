@@ -25,7 +25,7 @@ from bench.machine import cpu
 from bench.machine.instruments import Counts, Instrument
 from bench.plan import backends, workloads
 from bench.plan.participants import MAIN_VARIANTS, Label, Participants, only
-from bench.plan.plan import Turn
+from bench.plan.plan import PlannedTrial
 from bench.plan.profiles import SERVING
 from bench.plan.workloads import SERVED, SITE_SEED, WARMUP_SITE, Point
 from bench.run import judge
@@ -147,7 +147,7 @@ class Lane:
         )
         conditions = (*point.conditions, Slowed(slowness=tool.slowness))
         point = replace(point, interleaved=False, conditions=conditions)
-        trial = Crawling(bench, point, Turn(repeat, point.id, 0, Label(backend.name)), 0)
+        trial = Crawling(bench, point, PlannedTrial(repeat, point.id, 0, Label(backend.name)), 0)
         tool.clear(self.scratch)
         with ExitStack() as stack:
             trial.start(stack, self.server(point.site))

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import groupby
 
 from bench import store
 from bench.machine import cpu
-from bench.plan.backends import of_role
 from bench.plan.durations import SHARED_SERVER_SLOTS, trial_s
-from bench.plan.participants import Label
-from bench.plan.plan import Plan, Turn, key
+from bench.plan.plan import Plan, PlannedTrial, key
 from bench.plan.workloads import Point
 from bench.run import block, ceiling
 from bench.run.block import refused
-from bench.run.trial import Bench, start_server
+from bench.run.trial import Bench, made, start_server
 from bench.schema import EndRecord, TrialRecord
 from bench.sides.process import deferred
 from bench.sides.servers import Server, ServerError
@@ -37,8 +35,7 @@ class Campaign:
     store: Log
     display: Phases
     bench: Bench
-    refusals: Mapping[tuple[str, Label], str] = field(default_factory=dict)
-    _left: list[Turn] = field(init=False)
+    _left: list[PlannedTrial] = field(init=False)
     _began: float = field(init=False, default=0.0)
     _trials_s: float = field(init=False, default=0.0)
     _planned_s: float = field(init=False, default=0.0)  # for the trials that have run
@@ -47,7 +44,7 @@ class Campaign:
     def __post_init__(self) -> None:
         trials = self.earlier.every_trial
         done = {key(record) for record in trials}
-        self._left = [turn for turn in self.plan.turns if turn.key not in done]
+        self._left = [trial for trial in self.plan.trials if trial.key not in done]
         self._number = max((record.trial for record in trials), default=-1) + 1
 
     def run(self) -> EndRecord:
@@ -56,14 +53,14 @@ class Campaign:
         Ctrl-C, SIGTERM and SIGHUP stop it cleanly, with ``complete=False``.
         """
         self._began = time.monotonic()
-        self.display.phase("", len(self.plan.turns))
+        self.display.phase("", len(self.plan.trials))
         reason = None
-        over_tls = any(self.plan.points[turn.point].over_tls for turn in self._left)
+        over_tls = any(self.plan.points[trial.point].over_tls for trial in self._left)
         with deferred():
             try:
                 with self.bench.opened(over_tls=over_tls):
-                    for (_, point), turns in groupby(self._left[:], lambda t: (t.block, t.point)):
-                        self._point(self.plan.points[point], list(turns))
+                    for (_, point), some in groupby(self._left[:], lambda t: (t.block, t.point)):
+                        self._point(self.plan.points[point], list(some))
             except (KeyboardInterrupt, BrokenPipeError):  # the reader of our output is gone
                 reason = INTERRUPTED
             except ServerError as error:
@@ -80,38 +77,36 @@ class Campaign:
             self.store.append(end)
         return end
 
-    def _point(self, point: Point, turns: list[Turn]) -> None:
+    def _point(self, point: Point, planned: list[PlannedTrial]) -> None:
         """One block of one point: all its labels in turns, or a whole trial of each.
 
         Whole trials share a server. One that is killed fails the trial that was running, and no
         other. What takes turns is recorded when all have ended, all or none: half a block could
         not be paired with the half that a resume adds.
         """
-        block_number = turns[0].block
+        block_number = planned[0].block
         if point.ceiling and all(known.block != block_number for known in self.earlier.ceilings):
             self._ceiling(point, block_number)
         with ExitStack() as stack:
             shared: Server | None = None
-            for together in [turns] if point.interleaved else [[turn] for turn in turns]:
-                numbered = dict(enumerate(together, self._number))
-                able, outcomes = dict[int, Turn](), dict[int, TrialRecord]()
-                for number, turn in numbered.items():
-                    if refusal := self.refusals.get((point.id, turn.label)):
-                        backend = of_role(point, turn.label, self.bench.backends)
-                        outcomes[number] = refused(point, turn, backend, number, refusal)
-                    else:
-                        able[number] = turn
+            for together in [planned] if point.interleaved else [[one] for one in planned]:
+                trials = [
+                    made(self.bench, point, one, number)
+                    for number, one in enumerate(together, self._number)
+                ]
+                able = [trial for trial in trials if trial.going]
+                records = [refused(trial) for trial in trials if not trial.going]
                 if able:
                     if point.load is None and not point.interleaved:
                         shared = self._fit(shared, stack, point)
-                    names = ", ".join(str(turn.label) for turn in able.values())
+                    names = ", ".join(str(trial.label) for trial in able)
                     where = f"block {block_number + 1}/{len(self.plan.blocks)} {point.id}"
                     self._show(f"{where} {names}")
-                    records, log = block.run(self.bench, point, able, shared)
-                    outcomes |= {record.trial: record for record in records}
+                    measured, log = block.run(able, shared)
+                    records += measured
                     if point.interleaved:
                         store.append_turns(self.store.path.parent, log)
-                self._keep(*(outcomes[number] for number in numbered))
+                self._keep(*sorted(records, key=lambda record: record.trial))
 
     def _fit(self, server: Server | None, stack: ExitStack, point: Point) -> Server:
         """The server of the trials before, or another.
@@ -146,7 +141,7 @@ class Campaign:
 
     def _show(self, what: str) -> None:
         left_s = self._left_s(time.monotonic() - self._began)
-        self.display.to(len(self.plan.turns) - len(self._left), what, left_s)
+        self.display.to(len(self.plan.trials) - len(self._left), what, left_s)
 
     def _note(self, text: str) -> None:
         self.display.console.print(text)
@@ -156,9 +151,9 @@ class Campaign:
         pace = wall_s / self._planned_s if self._planned_s else 1.0
         return pace * self._plan_s(self._left)
 
-    def _plan_s(self, turns: Iterable[Turn]) -> float:
-        able = (turn for turn in turns if (turn.point, turn.label) not in self.refusals)
-        return sum(trial_s(self.plan.points[turn.point], turn.label) for turn in able)
+    def _plan_s(self, trials: Iterable[PlannedTrial]) -> float:
+        able = (one for one in trials if (one.point, one.label) not in self.bench.refusals)
+        return sum(trial_s(self.plan.points[one.point], one.label) for one in able)
 
 
 def start(point: Point, pinning: cpu.Pinning) -> Server:

@@ -159,12 +159,12 @@ def measure(
             pythons={"": OWN_PYTHON}
             | {found.name: found.command for found in options.interpreters},
             free_threaded=record.free_threaded,
+            refusals=preflight.refusals(todo, by_name, folder, console),
         ),
-        refusals=preflight.refusals(todo, by_name, folder, console),
     )
     console.print(
         f"campaign {record.campaign}: profile {record.profile}, {plural(record.blocks, 'block')}, "
-        f"{plural(len(todo.turns), 'trial')} of {', '.join(record.backends)}, seed {record.seed}; "
+        f"{plural(len(todo.trials), 'trial')} of {', '.join(record.backends)}, seed {record.seed}; "
         f"about {minutes(plan_s(todo.entries))} min on the usual machine\n"
         f"records: {shown(log.path)}",
         soft_wrap=True,

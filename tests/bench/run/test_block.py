@@ -26,7 +26,7 @@ from bench.conditions.work import WithWork
 from bench.controls import CONTROLS
 from bench.plan import backends, plan, workloads
 from bench.plan.participants import ABLE, CITED, MAIN_VARIANTS, Label, usually
-from bench.plan.plan import Turn, labels_of
+from bench.plan.plan import PlannedTrial, labels_of
 from bench.plan.workloads import (
     SERVED,
     SITE_SEED,
@@ -40,7 +40,7 @@ from bench.plan.workloads import (
 )
 from bench.run import block as running
 from bench.run import judge
-from bench.run.trial import Bench, Crawling, Serving, Trial
+from bench.run.trial import Bench, Crawling, Serving, Trial, made
 from bench.run.turns import TurnTaken
 from bench.schema import Shares, TrialRecord, TurnsRecord
 from bench.sides import working
@@ -89,8 +89,8 @@ def bench() -> Iterator[Bench]:
 
 
 def run(bench: Bench, point: Point, *labels: str, server: Server | None = None) -> Block:
-    turns = [Turn(0, point.id, place, Label.parse(name)) for place, name in enumerate(labels)]
-    return running.run(bench, point, dict(enumerate(turns, 40)), server)
+    planned = [PlannedTrial(0, point.id, n, Label.parse(name)) for n, name in enumerate(labels)]
+    return running.run([made(bench, point, one, n) for n, one in enumerate(planned, 40)], server)
 
 
 def one(bench: Bench, point: Point, label: str, server: Server | None = None) -> TrialRecord:
@@ -393,7 +393,7 @@ def test_a_page_is_measured_in_all_modes_in_one_block(bench: Bench, point: Point
 def test_the_authorities_of_both_servers_are_in_one_file(bench: Bench) -> None:
     """So the context that the warm-up has made serves the trial."""
     point = c10k(2, ONE, tls=True)
-    trial = Crawling(bench, point, Turn(0, point.id, 0, Label("callbacks")), 7)
+    trial = Crawling(bench, point, PlannedTrial(0, point.id, 0, Label("callbacks")), 7)
     with ExitStack() as stack:
         trial.start(stack, None)
         trial.ready()
@@ -593,7 +593,7 @@ NARROW = small.point(varied=(replace(ALL, sleeps=False),))
 
 
 def planned(bench: Bench, where: Point, label: str) -> Trial:
-    turn = Turn(0, where.id, 0, Label.parse(label))
+    turn = PlannedTrial(0, where.id, 0, Label.parse(label))
     backend = replace(OURS[turn.label.name], name=turn.label.backend)
     bench = replace(bench, backends={turn.label.backend: backend}, free_threaded=["3.14.0t"])
     return Crawling(bench, where, turn, 0)
