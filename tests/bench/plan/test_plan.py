@@ -108,11 +108,11 @@ def test_backends_that_are_named_are_in_every_block() -> None:
     assert list(open_loop.labels) == [Label("trio")]
 
 
-def test_a_rebuilt_plan_has_the_same_turns() -> None:
+def test_a_rebuilt_plan_has_the_same_trials() -> None:
     found = plan.select(profiles.profile("full"), [*MODELS, "trio", "twisted"])
     record = recorded(found, "full")
     again = plan.rebuild(CampaignRecord.model_validate_json(record.model_dump_json()))
-    assert again.turns == plan.make(found, 5).turns
+    assert again.trials == plan.make(found, 5).trials
     assert again.points == plan.make(found, 5).points
     assert [entry.record for entry in again.entries] == record.plan
 
@@ -218,8 +218,8 @@ def test_the_same_seed_gives_the_same_schedule() -> None:
 
 
 def test_points_with_one_block_are_spread_over_the_campaign() -> None:
-    turns = plan.schedule({f"p-{number}": {A: 1} for number in range(40)} | {"q": {A: 5}}, seed=1)
-    assert min(len(block) for block in turns) > 1
+    blocks = plan.schedule({f"p-{number}": {A: 1} for number in range(40)} | {"q": {A: 5}}, seed=1)
+    assert min(len(block) for block in blocks) > 1
 
 
 @given(st.integers(1, 9), st.integers(0, 10), st.integers())

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -27,7 +26,7 @@ from bench.conditions.work import WithWork
 from bench.controls import CONTROLS
 from bench.plan import backends, plan, workloads
 from bench.plan.participants import ABLE, CITED, MAIN_VARIANTS, Label, usually
-from bench.plan.plan import Turn, labels_of
+from bench.plan.plan import PlannedTrial, labels_of
 from bench.plan.workloads import (
     SERVED,
     SITE_SEED,
@@ -41,8 +40,7 @@ from bench.plan.workloads import (
 )
 from bench.run import block as running
 from bench.run import judge
-from bench.run.campaign import out_of_the_way, warmup_server
-from bench.run.trial import Bench, Crawling, Serving, Trial
+from bench.run.trial import Bench, Crawling, Serving, Trial, made
 from bench.run.turns import TurnTaken
 from bench.schema import Shares, TrialRecord, TurnsRecord
 from bench.sides import working
@@ -83,22 +81,16 @@ KNOWN = (
 @pytest.fixture(scope="module")
 def bench() -> Iterator[Bench]:
     """As in a campaign: the harness stays off the client's processor; with TLS."""
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        out_of_the_way() as pinning,
-        tempfile.TemporaryDirectory() as scratch,
-        warmup_server(pinning) as warmup,
-        warmup_server(pinning, Tls()) as over_tls,
-    ):
+    with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(small.OUTSIDE))
         known = CONTROLS | {backend.name: backend for backend in backends.look_up(KNOWN)}
-        warmups: dict[Tls | None, Server] = {None: warmup, Tls(): over_tls}
-        yield Bench(warmups, known, pinning, 5, Path(scratch), deadline_s=120)
+        with Bench(backends=known, seed=5, deadline_s=120).opened(over_tls=True) as opened:
+            yield opened
 
 
 def run(bench: Bench, point: Point, *labels: str, server: Server | None = None) -> Block:
-    turns = [Turn(0, point.id, place, Label.parse(name)) for place, name in enumerate(labels)]
-    return running.run(bench, point, dict(enumerate(turns, 40)), server)
+    planned = [PlannedTrial(0, point.id, n, Label.parse(name)) for n, name in enumerate(labels)]
+    return running.run([made(bench, point, one, n) for n, one in enumerate(planned, 40)], server)
 
 
 def one(bench: Bench, point: Point, label: str, server: Server | None = None) -> TrialRecord:
@@ -401,7 +393,7 @@ def test_a_page_is_measured_in_all_modes_in_one_block(bench: Bench, point: Point
 def test_the_authorities_of_both_servers_are_in_one_file(bench: Bench) -> None:
     """So the context that the warm-up has made serves the trial."""
     point = c10k(2, ONE, tls=True)
-    trial = Crawling(bench, point, Turn(0, point.id, 0, Label("callbacks")), 7)
+    trial = Crawling(bench, point, PlannedTrial(0, point.id, 0, Label("callbacks")), 7)
     with ExitStack() as stack:
         trial.start(stack, None)
         trial.ready()
@@ -601,7 +593,7 @@ NARROW = small.point(varied=(replace(ALL, sleeps=False),))
 
 
 def planned(bench: Bench, where: Point, label: str) -> Trial:
-    turn = Turn(0, where.id, 0, Label.parse(label))
+    turn = PlannedTrial(0, where.id, 0, Label.parse(label))
     backend = replace(OURS[turn.label.name], name=turn.label.backend)
     bench = replace(bench, backends={turn.label.backend: backend}, free_threaded=["3.14.0t"])
     return Crawling(bench, where, turn, 0)

@@ -29,6 +29,7 @@ from bench.report import summary
 from bench.run import judge, runner
 from bench.run.campaign import Campaign
 from bench.run.runner import Finished, Options
+from bench.run.trial import Bench
 from bench.schema import CampaignRecord, EndRecord, TrialRecord
 from bench.store import Log, Records, StoreError
 from bench.terminal import Terminal
@@ -61,7 +62,7 @@ def test_every_planned_trial_is_recorded_once(finished: Path) -> None:
     records = store.load(finished)
     end = sure(records.end)
     assert end.complete
-    planned = [turn.key for turn in plan.rebuild(records.campaign).turns]
+    planned = [trial.key for trial in plan.rebuild(records.campaign).trials]
     every = sorted(records.every_trial, key=lambda trial: trial.trial)
     assert list(map(key, every)) == planned
     assert all(t.status == "ok" or NO_TURN in (t.reason or "") for t in records.trials)
@@ -211,7 +212,7 @@ def test_a_campaign_that_is_struck_leaves_no_orphan_and_can_be_resumed(
     assert (found.before.end is None) == (number == signal.SIGKILL)
     assert [resume.done for resume in found.after.resumes] == [len(found.before.trials)]
     todo = plan.rebuild(found.after.campaign)
-    assert Counter(map(key, after)) == Counter(turn.key for turn in todo.turns)
+    assert Counter(map(key, after)) == Counter(trial.key for trial in todo.trials)
     assert [one for one in after if one.trial in {each.trial for each in before}] == before
     assert {trial.status for trial in after} <= {"ok", "void"}  # void: no turn on a busy machine
     if options is TOGETHER:
@@ -224,14 +225,14 @@ def test_a_campaign_that_is_struck_leaves_no_orphan_and_can_be_resumed(
 
 def test_the_time_that_is_left_has_the_pace_of_what_has_run() -> None:
     todo = plan.make(plan.select(profiles.profile("smoke", ["throughput-100"]), MODELS), seed=1)
-    planned = sum(trial_s(todo.points["throughput-100"], turn.label) for turn in todo.turns)
+    planned = sum(trial_s(todo.points["throughput-100"], trial.label) for trial in todo.trials)
     log = mock.create_autospec(Log, instance=True)
     record = next(one for one in campaign(blocks=1) if isinstance(one, CampaignRecord))
-    running = Campaign(Records(record), todo, log, mock.MagicMock(), {})
+    running = Campaign(Records(record), todo, log, mock.MagicMock(), Bench(backends={}, seed=1))
     assert running._left_s(0.0) == pytest.approx(planned)
     example = next(one for one in campaign(blocks=1) if isinstance(one, TrialRecord))
     running._keep(example, example)
-    first = sum(trial_s(todo.points["throughput-100"], turn.label) for turn in todo.turns[:2])
+    first = sum(trial_s(todo.points["throughput-100"], trial.label) for trial in todo.trials[:2])
     assert running._left_s(3 * first) == pytest.approx(3 * (planned - first))
 
 
