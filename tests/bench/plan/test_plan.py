@@ -25,7 +25,8 @@ def shown(found: Sequence[PlannedPoint]) -> dict[str, list[str]]:
 
 
 def recorded(found: Sequence[PlannedPoint], profile: str, seed: int = 5) -> CampaignRecord:
-    first = next(each for each in synthetic.campaign() if isinstance(each, CampaignRecord))
+    (first,) = synthetic.campaign(blocks=0, ended=False)
+    assert isinstance(first, CampaignRecord)
     entries = [entry.record for entry in found]
     return first.model_copy(update={"profile": profile, "seed": seed, "plan": entries})
 
