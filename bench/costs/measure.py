@@ -159,7 +159,7 @@ class Lane:
                 trial.worker.go()
                 trial.result = trial.worker.result(time.monotonic() + patience)
                 trial.collect()
-                if reason := trial.why_void(trial.result, {}):
+                if reason := trial.why_void(trial.result):
                     raise Lost(reason, void=True)
                 trial.worker.end(ENDING_S * tool.slowness)
                 return tool.results(self.scratch)

@@ -171,7 +171,7 @@ def judged(trial: Crawling) -> Worker:
         **{name: values[name] for name in Worker.model_fields.keys() & values.keys()},
         digest_expected=trial.server.digest,
         ledger=trial.ledger,
-        void=trial.why_void(trial.result, {}),
+        void=trial.why_void(trial.result),
     )
 
 

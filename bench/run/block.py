@@ -143,7 +143,7 @@ def alone(trial: Trial) -> None:
         trial.result = trial.worker.result(trial.deadline, sample)
         sample()
         for condition in trial.conditions:
-            condition.ended(trial)
+            condition.ended(trial, trial.result)
         trial.rest()
         trial.collect()
 
@@ -328,7 +328,8 @@ def recorded(trial: Trial, moved: dict[str, int | None], noise: HostNoise) -> Tr
         seeds["schedule"] = trial.seed
     if trial.result is not None and trial.going:
         fields = measured(trial, trial.result)
-        trial.reason = trial.why_void(trial.result, trial.parts | fields)
+        trial.parts |= fields
+        trial.reason = trial.why_void(trial.result)
         if trial.reason is None and trial.turns is not None and not trial.turns.counted:
             trial.reason = NO_TURN
         trial.status = "ok" if trial.reason is None else "void"
@@ -379,5 +380,5 @@ def measured(trial: Trial, result: Result) -> dict[str, Any]:
         inside = trial.within_turns
         fields["service_time"] = encode_latency(inside) if len(inside) else None
     for condition in trial.conditions:
-        fields |= condition.seen(trial)
+        fields |= condition.seen(trial, result)
     return {**fields, **trial.strain(result, fields)}

@@ -224,7 +224,7 @@ class Trial(Taker):
         """Ask the server what it saw."""
 
     @abstractmethod
-    def why_void(self, result: Result, parts: Fields) -> str | None:
+    def why_void(self, result: Result) -> str | None:
         """Why the trial does not count, or None when it does."""
 
     @abstractmethod
@@ -361,17 +361,16 @@ class Crawling(Trial):
         self.server_cpu = self._used()
         self.ledger = self.server.ledger()
 
-    def why_void(self, result: Result, parts: Fields) -> str | None:
+    def why_void(self, result: Result) -> str | None:
         assert self.ledger is not None
         return void_reason(
+            self,
             self.conditions,
             result,
             self.ledger,
-            self.slots,
             self.server.digest,
             urls=self.point.urls,
             control=self.backend.name if self.backend.family == FAMILY else None,
-            parts=parts,
         )
 
     def strain(self, result: Result, fields: Fields) -> Fields:
@@ -460,7 +459,7 @@ class Serving(Trial):
         self._faults = self.server.page_faults() - self._faults
         self._served = self.server.finish()
 
-    def why_void(self, result: Result, parts: Fields) -> str | None:
+    def why_void(self, result: Result) -> str | None:
         assert self._served is not None
         return served_reason(self.label.name, result, self._served, self.server.digest)
 
