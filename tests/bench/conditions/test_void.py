@@ -13,13 +13,10 @@ from bench.conditions.held import HELD, INTERRUPTED
 from bench.conditions.schedule import NOTHING_STEADY, Opening
 from bench.conditions.ways import ENCRYPTED, HANDSHAKE, NEW, PLAIN, TICKETS
 from bench.conditions.work import WithWork
-from bench.conditions.work import expected as expected_of
 from bench.run.judge import served_reason, void_reason
 from bench.schema import Cancelled, Handshakes
-from bench.sides.protocol import WORK_EVERY, Served, Worked, chosen
-from bench.sides.servers import Server
+from bench.sides.protocol import Served, Worked
 from bench.sides.sides import Sides
-from crawlers import work
 from tests.bench import small
 
 EACH_PAGE = {"connections_opened": 10, "requests_per_connection_max": 1}
@@ -160,13 +157,3 @@ def test_a_server_and_its_load_must_agree(
     found = served_reason(name, LOADED, served, expected) or ""
     assert wrong in found
     assert bool(wrong) == bool(found)
-
-
-def test_what_the_work_must_come_to_is_calculated_from_the_pages() -> None:
-    with Server("list:60:512", seed=1, cores=[]) as server:
-        pages, check = expected_of(server, 60, 5, 3)
-        numbers = sorted(chosen(60, WORK_EVERY, 3))
-        bodies = list(server.get(f"/p/{number}" for number in numbers))
-        assert pages == len(numbers) == 6
-        assert check == sum(work.do(body, 5).check for body in bodies) % work.LIMIT
-        assert expected_of(server, 60, 6, 3)[1] != check

@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -90,23 +91,31 @@ def test_points_of_two_profiles_have_the_backends_of_both() -> None:
     assert set(servers.backends or ()) == {*profiles.SERVING, *REMEDIES[:2], *profiles.STARRING}
 
 
-def test_the_user_may_set_the_number_of_blocks() -> None:
-    (held,) = plan.select(
-        profiles.profile("full", ["ladder-100"]), [*MODELS, "trio", "twisted"], blocks=10
-    )
-    assert set(held.labels.values()) == {10}
-    (held,) = plan.select(profiles.profile("full", ["c10k-1000"]), [*MODELS, "twisted"], blocks=7)
-    assert held.labels[Label("threads")] == 7
-    assert held.labels[Label("twisted")] == 1
+BOTH = ["threads", "twisted"]
 
 
-def test_backends_that_are_named_are_in_every_block() -> None:
-    (held,) = plan.select(
-        profiles.profile("full", ["c10k-10000"]), ["threads", "twisted"], named=True
-    )
-    assert held.labels == {Label("threads"): 2, Label("twisted"): 2}
-    (open_loop,) = plan.select(profiles.profile("quick", ["openloop-4000"]), ["trio"], named=True)
-    assert list(open_loop.labels) == [Label("trio")]
+@pytest.mark.parametrize(
+    ("profile", "point", "names", "options", "labels"),
+    [
+        ("full", "c10k-1000", BOTH, {}, {"threads": 2, "twisted": 1}),
+        ("full", "c10k-1000", BOTH, {"blocks": 7}, {"threads": 7, "twisted": 1}),
+        ("full", "ladder-100", ["trio", "twisted"], {"blocks": 10}, {"trio": 10, "twisted": 10}),
+        # Backends that are named are in every block.
+        (
+            "full",
+            "c10k-10000",
+            ["threads", "twisted"],
+            {"named": True},
+            {"threads": 2, "twisted": 2},
+        ),
+        ("quick", "openloop-4000", ["trio"], {"named": True}, {"trio": 3}),
+    ],
+)
+def test_the_user_decides_on_blocks(
+    profile: str, point: str, names: list[str], options: dict[str, Any], labels: dict[str, int]
+) -> None:
+    (held,) = plan.select(profiles.profile(profile, [point]), names, **options)
+    assert {str(label): blocks for label, blocks in held.labels.items()} == labels
 
 
 def test_a_rebuilt_plan_has_the_same_trials() -> None:
