@@ -752,8 +752,7 @@ def test_what_the_host_took_from_turns_does_not_change_who_was_full(
     strained = crawl.strain(small.RESULT, {"elapsed_s": 0.1 * turns.wall_s / 0.2})
     assert strained["limiter"] == "server"
     assert strained["shares"].ceiling_share == pytest.approx(0.5)
-    turn = Turn(0, SERVING.id, 0, Label("callbacks"))
-    serving = Serving(bench, SERVING, turn, 0)
+    serving = made(bench, SERVING, PlannedTrial(0, SERVING.id, 0, Label("callbacks")), 0)
     serving.server = mock.Mock(facts={})
     serving.turns = turns.model_copy(update={"cpu_s": 0.19})
     assert serving.strain(small.RESULT, {"mechanism": {}})["limiter"] == "server"
