@@ -354,8 +354,9 @@ class Crawling(Trial):
         if turns is None:
             client_s, wall_s = result.user_s + result.system_s, result.call_s
             server_s = sum(self.server_cpu)
-        else:  # its own clocks ran on while it was stopped
-            client_s, server_s, wall_s = turns.cpu_s, turns.server_cpu_s, turns.wall_s
+        else:  # its own clocks ran on while it was stopped, and while the host ran other guests
+            client_s, server_s, wall_s = turns.cpu_s, turns.server_cpu_s, turns.own_s
+            rate *= turns.wall_s / wall_s if wall_s else 1.0
         # It was measured with keep-alive on plain HTTP, and says nothing about other ways.
         plain = all(condition.keep_alive and not condition.tls for condition in self.conditions)
         shares = Shares(
@@ -442,7 +443,7 @@ class Serving(Trial):
         turns = self.turns
         # A server that waits for its processor is not idle: other programs are running there.
         used_s = turns.cpu_s + self.waited_s if turns else 0.0
-        share = used_s / turns.wall_s if turns and turns.wall_s else None
+        share = used_s / turns.own_s if turns and turns.own_s else None
         limited = None if share is None else "server" if share >= BUSY else "client"
         return {
             "shares": Shares(server_share=share),

@@ -153,11 +153,25 @@ def middle(values: Iterable[float | None]) -> float | None:
     return around.median if around else None
 
 
+def pages_per_s(trial: TrialRecord) -> float | None:
+    """Pages per second; in turns, of the time that the host left to this guest.
+
+    One theft of 100 ms, in a block whose labels count 150 ms each, would make its victim look
+    40 % slower than all the others.
+    """
+    rate, turns = trial.pages_per_s, trial.turns
+    return rate * (turns.wall_s / turns.own_s) if rate and turns and turns.own_s else rate
+
+
 def requests_per_s(trial: TrialRecord) -> float | None:
-    """Requests answered per second, redirects and 404s included, as in the ceiling."""
-    if trial.ledger and trial.elapsed_s:
-        return trial.ledger.requests / trial.elapsed_s
-    return trial.pages_per_s
+    """Requests answered per second, redirects and 404s included, as in the ceiling.
+
+    Of the same time as :func:`pages_per_s`, beside which it stands in a table.
+    """
+    rate = pages_per_s(trial)
+    if rate and trial.ledger and trial.pages:
+        return rate * trial.ledger.requests / trial.pages
+    return rate
 
 
 def ceiling_for(records: Records, trial: TrialRecord) -> float | None:
