@@ -51,7 +51,7 @@ def test_without_task_done_all_pages_come_and_it_never_ends(site: judge.Answer) 
 
 
 def test_one_connection_is_no_plural(site: judge.Answer) -> None:
-    alone: judge.Answer = site | {"peak_connections": 1}
+    alone = site | {"peak_connections": 1, "says": "", "total": 9, "distinct": 9}
     assert "; 1 connection at once" in steps.sentence("blocking", site, alone)
 
 
