@@ -108,7 +108,7 @@ def encode_latency(times_s: Sequence[float] | FloatArray) -> Latency | None:
     if not np.isfinite(seconds).all() or float(seconds.min()) < 0:
         raise ValueError("latencies must be finite and not negative")
     micros = np.clip(np.rint(seconds * 1e6), 1, HDR_MAX_US).astype(np.int64)
-    counts = np.bincount(bucket_of(micros), minlength=BUCKETS)
+    counts = np.bincount(bucket_of(micros))
     total = int(micros.size)
     at = Histogram(counts).at_ms
     return Latency(

@@ -70,7 +70,8 @@ class Log:
                 path.parent.mkdir(parents=True, exist_ok=True)
             self._file = os.open(path, flags, 0o644)
         except OSError as error:
-            raise StoreError(f"{path}: {error.strerror}") from None
+            then = "; choose another folder" * create
+            raise StoreError(f"{path}: {error.strerror}{then}") from None
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

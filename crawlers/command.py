@@ -295,10 +295,10 @@ def conformance(arguments: Sequence[str]) -> int:
     # By its path, so that pytest knows the suite's own --backend in time.
     suite = str(Path(__file__).with_name("conformance"))
     command = [sys.executable, "-P", "-m", "pytest", "-rs", "-p", "no:cacheprovider", suite]
-    here = str(Path(__file__).parents[1])
-    environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH"))))
-    }
+    path = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")]
+    if any(registry.LOOP in name for name in names):
+        path.append(str(Path.cwd()))  # a loop may lie there
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, path))}
     # pytest's usual folder is shared: runs side by side that tidy it up fail one another.
     with TemporaryDirectory(prefix="conformance-") as folder:
         own = f"--basetemp={folder}/pytest"

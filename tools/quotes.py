@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -57,6 +58,12 @@ def borne_out(*groups: Sequence[Quantity]) -> bool:
     return all(row == sorted(row, reverse=True) for row in medians)
 
 
+def overlap(numbers: Sequence[Quantity]) -> bool:
+    """Whether the lowest of one number is below the highest of a smaller one, in ranges."""
+    ranges = [q.combined for q in numbers if q.unit != "×" and not q.combined.predicted]
+    return any(more.low <= less.high for more, less in pairwise(ranges))
+
+
 def over_campaigns(headline: Headline, question: str, environment: Environment) -> Headline | None:
     """A headline with what is published of its interpreter.
 
@@ -78,6 +85,8 @@ def over_campaigns(headline: Headline, question: str, environment: Environment) 
         if (source := campaigns.source(numbers)) != "published":
             ranges += f", {source}"
         behind.append(ranges)
+    if any(overlap(numbers) for _, numbers in groups):
+        behind.append("single blocks overlap, the medians of each campaign do not")
     # A campaign's few trials show no difference, so the sentence says what does.
     text = headline.say([quantity.combined.value for quantity in quantities])
     if not headline.pairs:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import ast
 import importlib
+import logging
 import os
 import pkgutil
 import resource
@@ -147,8 +148,12 @@ def execute(argv: Sequence[str], prepare: Callable[[], None] = lambda: None) -> 
 
 
 def draw_to_files() -> None:
-    """Forget the screen that the user draws on: a name unknown to matplotlib ends its import."""
+    """Forget the screen that the user draws on: a name unknown to matplotlib ends its import.
+
+    Without a home to write to it keeps its fonts in a temporary folder, and need not say so.
+    """
     os.environ.pop("MPLBACKEND", None)
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
 
 
 def handle_signals() -> None:

@@ -28,7 +28,7 @@ from bench.plan.participants import MAIN_VARIANTS, Label, Participants, only
 from bench.plan.plan import Turn
 from bench.plan.profiles import SERVING
 from bench.plan.workloads import SERVED, SITE_SEED, WARMUP_SITE, Point
-from bench.run import block, judge
+from bench.run import judge
 from bench.run.trial import Bench, Crawling
 from bench.sides.process import ProcessError, WorkerProcess
 from bench.sides.protocol import Command, Load
@@ -150,7 +150,7 @@ class Lane:
         trial = Crawling(bench, point, Turn(repeat, point.id, 0, Label(backend.name)), 0)
         tool.clear(self.scratch)
         with ExitStack() as stack:
-            block.start(stack, trial, self.server(point.site))
+            trial.start(stack, self.server(point.site))
             stack.callback(trial.end)
             with losing(trial.worker):
                 trial.tell()

@@ -34,7 +34,6 @@ from bench.machine.memory import Snapshot, added, gain, grown
 from bench.plan import backends, workloads
 from bench.plan.participants import Label
 from bench.plan.plan import Turn
-from bench.run import block
 from bench.run.trial import Bench, Crawling
 from bench.schema import MemoryParts
 from bench.sides.process import ProcessError, interruptible
@@ -113,7 +112,7 @@ class Host:
             point = plan.point(share)
             turn = Turn(0, point.id, share.number, Label(plan.backend))
             trial = Crawling(bench, point, turn, share.number)
-            block.start(self.ends, trial, None)
+            trial.start(self.ends, None)
             trial.worker.what = f"worker {share.number}"
             self.trials.append(trial)
         for trial in self.trials:

@@ -117,6 +117,7 @@ def behind(data: ByRate, models: Sequence[str], rate: float) -> Headline | None:
         for label in models
         if rate in data[label] and not any(keeps_up([t], rate) for t in data[label][rate])
         if (spread := stats.spread(t.achieved_per_s for t in data[label][rate]))
+        if round(spread.high) < rate  # more may be due than is named
     }
     if not reached:
         return None
@@ -226,7 +227,7 @@ def spectrum(labels: Sequence[str], data: ByRate, rate: float, head: Headline | 
         title=f"Response times at {count(rate)} requests/s",
         headline=head.text if head else None,
         subtitle=f"{count(rate)} requests/s on a schedule, from the intended start to the last "
-        f"byte; bold: median of {of_blocks(blocks)}",
+        f"byte; {'bold: median of ' * bool(hairs)}{of_blocks(blocks)}",
         data=Lines([Plot(lines, x, y, "response time", marks=at_99, hairs=hairs)], told=True),
         notes=(
             f"{'A hairline is one block. ' * bool(hairs)}Each line ends where fewer than "

@@ -90,7 +90,7 @@ def _lines(sizes: BySize) -> dict[str, list[LinePoint]]:
         label: [
             LinePoint(slots, spread, stats.limiter_of(trials) == "server")
             for slots, trials in by_slots.items()
-            if (spread := stats.spread(t.pages_per_s for t in trials))
+            if (spread := stats.spread(map(stats.pages_per_s, trials)))
         ]
         for label, by_slots in sizes.items()
     }

@@ -61,6 +61,15 @@ class Quantity(Record):
     values: list[Spread | None]
     combined: Combined
 
+    @property
+    def as_range(self) -> Quantity:
+        """The same with its range, where another number of the sentence has no interval."""
+        known = [value for value in self.values if value]
+        low, high = min(value.low for value in known), max(value.high for value in known)
+        return self.model_copy(
+            update={"combined": replace(self.combined, low=low, high=high, predicted=False)}
+        )
+
 
 class CampaignGroup(Record):
     """The campaigns of one release of the interpreter on one make of processor."""
@@ -232,11 +241,17 @@ def elsewhere(environment: Environment) -> list[CampaignGroup]:
 
 
 def quantities(headline: Headline, question: str, group: CampaignGroup | None) -> list[Quantity]:
-    """What is published of the numbers in a headline's text; none unless all of them are."""
+    """What is published of the numbers in a headline's text; none unless all of them are.
+
+    All of them have an interval, or all have a range: one word says which.
+    """
     keys = [f"{question}/{key}" for key in headline.quotes]
     if group is None or not group.numbers.keys() >= {*keys}:
         return []
-    return [group.numbers[key] for key in keys]
+    found = [group.numbers[key] for key in keys]
+    if all(quantity.combined.predicted for quantity in found):
+        return found
+    return [quantity.as_range if quantity.combined.predicted else quantity for quantity in found]
 
 
 def ends(quantity: Quantity) -> str:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from typing import Any, Final
 
 import numpy as np
@@ -26,13 +26,14 @@ from bench.conditions.condition import Params
 from bench.controls import CONTROLS, FAMILY
 from bench.histograms import FloatArray, encode_latency
 from bench.machine import cpu, host
-from bench.plan.durations import once, sized, turn_s
+from bench.plan.durations import sized
 from bench.plan.plan import Turn
 from bench.plan.workloads import SITE_SEED, Point
 from bench.run.trial import Bench, Crawling, Serving, Trial
-from bench.run.turns import MOST_TASKS, Taker, TakerGroup, TurnTaken, level, take_turns
+from bench.run.turns import TurnTaken, level, take_turns
 from bench.schema import Cpu, HostNoise, Switches, TrialRecord, Turns, TurnsRecord
-from bench.sides.process import threads, without_huge_pages
+from bench.sides.group import MOST_TASKS
+from bench.sides.process import threads
 from bench.sides.protocol import Result
 from bench.sides.servers import Server
 from bench.text import now
@@ -75,7 +76,7 @@ def run(
     with ExitStack() as stack:
         trials = [kind(bench, sized(point, turn.label), turn, n) for n, turn in turns.items()]
         for trial in trials:
-            start(stack, trial, server)
+            trial.start(stack, server)
         try:
             for trial in trials:
                 trial.ready()
@@ -86,7 +87,7 @@ def run(
             before = host.counters()
             if point.interleaved:
                 taken = take_turns(
-                    [trial.taker for trial in trials],
+                    trials,
                     random.Random(trials[0].hash_seed),
                     deadline=time.monotonic() + TURNS_DEADLINE_S,
                     rounds=point.rounds,
@@ -113,24 +114,6 @@ def run(
     return records, log(taken, labels, point, trials[0].turn.block, until)
 
 
-def start(stack: ExitStack, trial: Trial, server: Server | None) -> None:
-    """Start both sides of a trial; neither is waited for."""
-    point, label = trial.point, trial.turn.label
-    with without_huge_pages() if point.memory else nullcontext():
-        trial.start(stack, server)
-    trial.taker = Taker(
-        worker=TakerGroup(trial.tested.pid),
-        server=TakerGroup(trial.other.pid),
-        count=trial.count,
-        look=trial.look,
-        begin=trial.worker.go,
-        slots=point.slots,
-        processors=trial.pinning.client,
-        turn_s=turn_s(point, label),
-        once=once(point, label),
-    )
-
-
 def warm(trial: Trial) -> None:
     """Wait until a worker has warmed up, warm its server, and stop both until their turn."""
     if not trial.going:
@@ -139,11 +122,11 @@ def warm(trial: Trial) -> None:
     with trial.losing(trial.start_s):
         trial.worker.ready(trial.start_s)
         if in_turns:
-            trial.taker.worker.stop()
+            trial.tested.stop()
         trial.warm()
         if in_turns:
             trial.begin()
-            trial.taker.server.stop()
+            trial.other.stop()
 
 
 def alone(trial: Trial) -> None:
@@ -161,7 +144,7 @@ def alone(trial: Trial) -> None:
                 around.enter_context(condition.around(trial))
             trial.begin()
             trial.deadline = time.monotonic() + trial.deadline_s
-            trial.worker.go()
+            trial.go()
         trial.result = trial.worker.result(trial.deadline, sample)
         sample()
         for condition in trial.conditions:
@@ -174,21 +157,21 @@ def finish(trials: Sequence[Trial]) -> None:
     """Let all crawls run to their ends at the same time, and ask both ends what they saw."""
     for trial in trials:
         if trial.going and trial.broke_off:
-            trial.lose(f"{trial.taker.lost}: {trial.worker.ending()}")
+            trial.lose(f"{trial.lost}: {trial.worker.ending()}")
     going = [trial for trial in trials if trial.going]
     for trial in going:
-        trial.taker.server.resume()
+        trial.other.resume()
         with trial.losing(0.0):
             trial.rest()
     for trial in going:
         if trial.going:
-            tested, pinning = trial.taker.worker, trial.bench.pinning
+            pinning = trial.bench.pinning
             if pinning.client:  # nothing is timed any more
-                cpu.pin(tested.pid, [*pinning.client, *pinning.server])
-            tested.resume()
-            if not trial.taker.begun:
-                trial.taker.begin()
-            trial.threads = threads(tested.pid)
+                cpu.pin(trial.tested.pid, [*pinning.client, *pinning.server])
+            trial.tested.resume()
+            if not trial.begun:
+                trial.go()
+            trial.threads = threads(trial.tested.pid)
     for trial in going:
         if trial.going:
             # So many share the processors meanwhile.
@@ -230,7 +213,7 @@ def summary(turns: list[TurnTaken], labels: list[str], place: int, trial: Trial)
     stolen = [turn.steal_s for turn in counted]
     trial.waited_s = sum(turn.wait_s or 0.0 for turn in counted)
     return Turns(
-        turn_s=turn_s(trial.point, trial.turn.label),
+        turn_s=trial.turn_s,
         taken=len(own),
         counted=len(counted),
         exchanges=sum(turn.exchanges for turn in counted),

@@ -8,9 +8,9 @@ processor. Both ends compare what they saw.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -22,17 +22,19 @@ from bench.histograms import FloatArray
 from bench.launch import OWN_PYTHON
 from bench.machine import cpu
 from bench.machine.objects import PORT
+from bench.plan import durations
 from bench.plan.backends import of_role
 from bench.plan.participants import SPREADING
 from bench.plan.plan import Turn
 from bench.plan.workloads import SITE_SEED, Point
 from bench.run.judge import BUSY, limiter, served_reason, slot_bound, void_reason
-from bench.run.turns import GroupEndedError, Taker
+from bench.run.turns import Taker
 from bench.schema import CeilingRecord, Shares, Status, Turns
-from bench.sides.process import ProcessError, WorkerProcess, kill
+from bench.sides.group import GroupEndedError
+from bench.sides.process import ProcessError, WorkerProcess, kill, without_huge_pages
 from bench.sides.protocol import Command, Result, Served
 from bench.sides.servers import ModelServer, Server, ServerError, Tls, authorities
-from bench.sides.sides import PLACES, Progress, Sides
+from bench.sides.sides import PLACES, Progress
 from bench.text import now
 from crawlers.backend import Backend
 
@@ -68,10 +70,9 @@ def block_seed(campaign_seed: int, block: int) -> int:
     return campaign_seed * 1000 + block
 
 
-class Trial(Sides, ABC):
+class Trial(Taker):
     """One trial while it runs; whatever it did not reach stays None."""
 
-    taker: Taker  # its place among those that take turns
     start_s = 30.0  # how long it may take to get ready
     progress: Progress | None = None
     status: Status = "ok"
@@ -95,6 +96,9 @@ class Trial(Sides, ABC):
         apart = bool(self.pinning.server) and not self.pinning.shared
         asleep = any(condition.asleep for condition in self.conditions)
         self.server_polls = point.polls and apart and not asleep
+        self.processors = self.pinning.client
+        self.turn_s = durations.turn_s(point, turn.label)
+        self.once = durations.once(point, turn.label)
 
     @property
     def deadline_s(self) -> float:
@@ -142,11 +146,16 @@ class Trial(Sides, ABC):
     def hash_seed(self) -> int:
         return int(self.environment["PYTHONHASHSEED"])
 
+    def start(self, stack: ExitStack, server: Server | None) -> None:
+        """Start a worker, and a server unless there is one; neither is waited for."""
+        with without_huge_pages() if self.point.memory else nullcontext():
+            self.launch(stack, server)
+
     # --- what either kind does in its own way, in this order ---
 
     @abstractmethod
-    def start(self, stack: ExitStack, server: Server | None) -> None:
-        """Start a worker, and a server unless there is one; neither is waited for."""
+    def launch(self, stack: ExitStack, server: Server | None) -> None:
+        """Start the processes of :meth:`start`."""
 
     def ready(self) -> None:
         """Wait for a server without which there is no campaign, and raise what it raises."""
@@ -175,13 +184,6 @@ class Trial(Sides, ABC):
 
     def warm(self) -> None:
         """Warm the server up, when the worker has."""
-
-    @abstractmethod
-    def count(self) -> int:
-        """The exchanges completed so far."""
-
-    def look(self) -> None:
-        """What there is to do after each turn, before the server stops."""
 
     @abstractmethod
     def begin(self) -> None:
@@ -213,11 +215,11 @@ class Trial(Sides, ABC):
     @property
     def broke_off(self) -> bool:
         """Whether a crawl was lost before its end. A worker that is done may end in its turn."""
-        return self.taker.lost is not None and self.worker.process.poll() != 0
+        return self.lost is not None and self.worker.process.poll() != 0
 
     def lose(self, reason: str) -> None:
         """Note why it is out, with the last words of what is under test."""
-        self.status, self.reason, self.taker.lost = "failed", reason, reason
+        self.status, self.reason, self.lost = "failed", reason, reason
         self.worker.end(LAST_WORDS_S)
         self.stderr = self.tested.stderr_tail()
 
@@ -264,7 +266,7 @@ class Crawling(Trial):
     _served = 0
     _working = 1.0  # share of the server's time that was not polling
 
-    def start(self, stack: ExitStack, server: Server | None) -> None:
+    def launch(self, stack: ExitStack, server: Server | None) -> None:
         cores = self.bench.pinning.server
         self._own = server is None
         # For all labels of the block: one way of counting for what is compared.
@@ -287,7 +289,7 @@ class Crawling(Trial):
         if not self._own:  # the trials of a block share it, and place it differently
             self.pin(self.server.pid, self.pinning.server)
         total = self.server.urls * (REPEATS if self.backend.family == FAMILY else 1)
-        self.taker.total = total
+        self.total = total
         if self.point.interleaved and all(condition.counted for condition in self.conditions):
             self.progress = Progress(MARGIN * total)
         super().tell()
@@ -352,8 +354,9 @@ class Crawling(Trial):
         if turns is None:
             client_s, wall_s = result.user_s + result.system_s, result.call_s
             server_s = sum(self.server_cpu)
-        else:  # its own clocks ran on while it was stopped
-            client_s, server_s, wall_s = turns.cpu_s, turns.server_cpu_s, turns.wall_s
+        else:  # its own clocks ran on while it was stopped, and while the host ran other guests
+            client_s, server_s, wall_s = turns.cpu_s, turns.server_cpu_s, turns.own_s
+            rate *= turns.wall_s / wall_s if wall_s else 1.0
         # It was measured with keep-alive on plain HTTP, and says nothing about other ways.
         plain = all(condition.keep_alive and not condition.tls for condition in self.conditions)
         shares = Shares(
@@ -402,7 +405,7 @@ class Serving(Trial):
     _served: Served | None = None
     _faults = 0
 
-    def start(self, stack: ExitStack, server: Server | None) -> None:
+    def launch(self, stack: ExitStack, server: Server | None) -> None:
         """Each of both gets processors of its own."""
         label, pinning = self.turn.label, self.pinning
         options = [option for condition in self.conditions for option in condition.server()]
@@ -440,7 +443,7 @@ class Serving(Trial):
         turns = self.turns
         # A server that waits for its processor is not idle: other programs are running there.
         used_s = turns.cpu_s + self.waited_s if turns else 0.0
-        share = used_s / turns.wall_s if turns and turns.wall_s else None
+        share = used_s / turns.own_s if turns and turns.own_s else None
         limited = None if share is None else "server" if share >= BUSY else "client"
         return {
             "shares": Shares(server_share=share),

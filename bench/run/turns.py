@@ -35,136 +35,17 @@ from __future__ import annotations
 import gc
 import os
 import random
-import signal
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from bench.machine import cpu, host
+from bench.machine import host
 from bench.plan.durations import LONG_TURN_SLOTS, TURN_S
+from bench.sides.group import GroupEndedError
 from bench.sides.process import interruptible
-
-# --- a process group ---------------------------------------------------------------------
-
-
-MOST_TASKS = 8
-"""A group with more threads than this has many: see :func:`bench.run.turns.take_turn`.
-
-It is not asked how long they waited, either: they wait for each other most of the time.
-"""
-
-
-class GroupEndedError(Exception):
-    """A process ended while it was having its turn, or waiting for it."""
-
-
-class TakerGroup:
-    """A child of this process and everything in its process group, as one thing to stop.
-
-    The child must lead a process group of its own (:func:`bench.sides.process.spawn`
-    sees to that), and must be a child of the calling process.
-    """
-
-    def __init__(self, pid: int) -> None:
-        self.pid = pid
-        self.stopped = False
-        self.threads = 1
-        self._members = [pid]
-        self._waits: list[str] | None = None
-
-    @property
-    def many(self) -> bool:
-        """Whether it has so many threads that stopping them takes a part of a turn."""
-        return self.threads > MOST_TASKS
-
-    def stop(self) -> None:
-        """Stop every process of the group; returns when the child itself has stopped.
-
-        Raises :class:`GroupEndedError` when the child has ended instead.
-        """
-        with self._first_in_line() if self.many else nullcontext():
-            self._stop()
-        self.stopped = True
-
-    def _stop(self) -> None:
-        try:
-            os.kill(-self.pid, signal.SIGSTOP)
-            # WNOWAIT, so that the process that started the child can still collect its exit.
-            ended = os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
-            if ended is None or ended.si_code not in (os.CLD_STOPPED, os.CLD_TRAPPED):
-                raise GroupEndedError
-            os.waitid(os.P_PID, self.pid, os.WSTOPPED)
-        except (ProcessLookupError, ChildProcessError):
-            raise GroupEndedError from None
-
-    @contextmanager
-    def _first_in_line(self) -> Iterator[None]:
-        """Let the child's main thread have the processor at once, where the harness may.
-
-        That thread takes the signal and passes it on. With many others waiting for the processor,
-        it waited for up to 280 ms, and they went on crawling meanwhile.
-        """
-        self._schedule(os.SCHED_FIFO, 1)
-        try:
-            yield
-        finally:
-            self._schedule(os.SCHED_OTHER, 0)
-
-    def _schedule(self, policy: int, priority: int) -> None:
-        """Set the policy of the main thread and of nothing that it starts."""
-        with suppress(OSError):
-            alone = policy | os.SCHED_RESET_ON_FORK
-            os.sched_setscheduler(self.pid, alone, os.sched_param(priority))
-
-    def resume(self) -> None:
-        self.stopped = False
-        with suppress(ProcessLookupError):
-            os.kill(-self.pid, signal.SIGCONT)
-
-    def look_for_children(self) -> None:
-        """Find the child's own children, whose processor time belongs to it, and all threads."""
-        self._members = [self.pid]
-        for pid in self._members:
-            with suppress(OSError):
-                for task in os.listdir(f"/proc/{pid}/task")[:1]:
-                    text = Path(f"/proc/{pid}/task/{task}/children").read_text(encoding="ascii")
-                    self._members += map(int, text.split())
-        self._waits = self._find_waits()
-
-    def _find_waits(self) -> list[str] | None:
-        """The files with the waits of all threads; None if unknown, or too many.
-
-        Counts the threads on the way.
-        """
-        files: list[str] = []
-        for pid in self._members:
-            try:
-                tasks = os.listdir(f"/proc/{pid}/task")
-            except OSError:
-                return None
-            files += [f"/proc/{pid}/task/{task}/schedstat" for task in tasks]
-        self.threads = len(files)
-        return None if self.many else files
-
-    def wait_s(self) -> float | None:
-        """Seconds that the group's threads could have run so far and had no processor.
-
-        Read in the kernel's run queues; None where it does not say, or with many threads.
-        """
-        try:
-            fields = [Path(file).read_text(encoding="ascii").split() for file in self._waits or ()]
-        except OSError:
-            return None
-        return sum(int(row[1]) for row in fields) / 1e9 if fields else None
-
-    def cpu_s(self) -> float:
-        return sum(cpu.total_clock(pid) or 0.0 for pid in self._members)
-
-
-# --- turns -------------------------------------------------------------------------------
-
+from bench.sides.sides import Sides
 
 FILLING = -1
 """The round of the turns that a label takes until all its slots are busy."""
@@ -183,24 +64,29 @@ ENDLESS = 10**12
 """Exchanges of a load, which stops when it is told to."""
 
 
-@dataclass(slots=True)
-class Taker:
-    """One label that takes turns: its worker, its server, its counter."""
+class Taker(Sides, ABC):
+    """One label that takes turns."""
 
-    worker: TakerGroup
-    server: TakerGroup
-    count: Callable[[], int]  # the exchanges completed so far
-    begin: Callable[[], None]  # starts the crawl; called in the first turn
-    slots: int
-    total: int = ENDLESS  # exchanges of the crawl
-    # Called at the end of each turn, between the worker's stop and the server's, because the count
-    # may come from the server. It may raise :class:`GroupEndedError`.
-    look: Callable[[], None] = lambda: None
-    processors: Sequence[int] = ()  # the worker's, whose stolen time is read
-    turn_s: float = TURN_S
-    once: bool = False  # takes one turn in each round, in the middle of it
-    begun: bool = False
+    total = ENDLESS  # exchanges of the crawl
+    processors: Sequence[int] = ()  # of what is tested, whose stolen time is read
+    turn_s = TURN_S
+    once = False  # takes one turn in each round, in the middle of it
+    begun = False
     lost: str | None = None
+
+    def go(self) -> None:
+        """Start the crawl, in the first turn."""
+        self.worker.go()
+
+    @abstractmethod
+    def count(self) -> int:
+        """The exchanges completed so far."""
+
+    def look(self) -> None:
+        """Look at the other end before it stops, if it has the count.
+
+        May raise :class:`GroupEndedError`.
+        """
 
     @property
     def filling(self) -> bool:
@@ -278,7 +164,7 @@ def take_turns(
     number = 0
     with undisturbed():
         for i in rng.sample(range(len(takers)), len(takers)):
-            takers[i].worker.look_for_children()
+            takers[i].tested.look_for_children()
             while takers[i].filling and time.monotonic() < deadline:
                 result.append(take_turn(takers[i], i, FILLING))
         while True:
@@ -286,7 +172,7 @@ def take_turns(
             if not here or time.monotonic() > deadline:
                 break
             for i in here:
-                takers[i].worker.look_for_children()
+                takers[i].tested.look_for_children()
             rng.shuffle(here)
             twice = [i for i in here if not takers[i].once]
             middle = [i for i in here if takers[i].once]
@@ -307,24 +193,24 @@ def take_turns(
 
 
 def take_turn(taker: Taker, index: int, number: int) -> TurnTaken:
-    """One turn: resume the server and the worker, wait, stop the worker and the server.
+    """One turn: resume the other end and what is tested, wait, and stop them.
 
-    The server resumes first and stops last, so that it is there for all of the turn.
+    The other end resumes first and stops last, so that it is there for all of the turn.
 
     A worker with few threads is read before it resumes and after it has stopped, when its
     clock is exact. The clock of a running process is exact to its last switch of threads:
     up to 4 ms ago with one thread, microseconds ago with many. So a worker with many is read
     while it runs, after all its threads have resumed and before they stop.
     """
-    worker, stolen, waited = taker.worker, host.steal(taker.processors), taker.worker.wait_s()
+    worker, stolen, waited = taker.tested, host.steal(taker.processors), taker.tested.wait_s()
     many = worker.many and number != FILLING
     before = first = _reading(taker)
     try:
-        taker.server.resume()
+        taker.other.resume()
         worker.resume()
         if not taker.begun:
             taker.begun = True
-            taker.begin()
+            taker.go()
         with interruptible():
             if many:
                 time.sleep(RESUME_S * worker.threads)
@@ -341,7 +227,7 @@ def take_turn(taker: Taker, index: int, number: int) -> TurnTaken:
         stopped_at = time.monotonic()
         try:
             taker.look()
-            taker.server.stop()
+            taker.other.stop()
         except GroupEndedError:
             taker.lost = taker.lost or "the process at the other end ended"
     after = replace(_reading(taker), at=stopped_at)
@@ -383,8 +269,8 @@ class _TurnReading:
 
 def _reading(taker: Taker) -> _TurnReading:
     """Time, work and its count as close together as can be: the worker may be running."""
-    cpu_s, exchanges, at = taker.worker.cpu_s(), taker.count(), time.monotonic()
-    return _TurnReading(exchanges, cpu_s, taker.server.cpu_s(), at)
+    cpu_s, exchanges, at = taker.tested.cpu_s(), taker.count(), time.monotonic()
+    return _TurnReading(exchanges, cpu_s, taker.other.cpu_s(), at)
 
 
 # --- the same place of each crawl --------------------------------------------------------

@@ -236,4 +236,6 @@ def _spreads(data: FigureData) -> Iterator[Spread]:
         rows = (row for panel in data.panels for row in panel.rows.values())
         yield from (bar for row in rows for bar in row if isinstance(bar, Spread))
     else:
-        yield from (point.y for plot in data.plots if not plot.marks for point in data.points)
+        for plot in data.plots:
+            marked = [[*plot.marks.values()]] if plot.marks else plot.lines.values()
+            yield from (point.y for line in marked for point in line)

@@ -26,6 +26,7 @@ from typing import IO, Self, TypeVar
 
 from bench.launch import OWN_PYTHON, ROOT, environment
 from bench.machine import procfs
+from bench.sides.group import Group
 from bench.sides.protocol import (
     GO,
     Command,
@@ -172,7 +173,7 @@ def without_folders(text: str) -> str:
     return text
 
 
-class Child:
+class Child(Group):
     """A child that reads and writes lines, with a deadline on every line that it should write."""
 
     def __init__(
@@ -191,16 +192,13 @@ class Child:
             stderr=self._stderr,
             extra_environment=extra_environment,
         )
+        super().__init__(self.process.pid)
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self._stdin, self._stdout = self.process.stdin, self.process.stdout
         self._buffer = b""
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._stdout, selectors.EVENT_READ)
-
-    @property
-    def pid(self) -> int:
-        return self.process.pid
 
     def send(self, line: str) -> None:
         """Send one line. A child that has ended goes unnoticed until it should answer."""

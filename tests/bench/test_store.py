@@ -139,6 +139,13 @@ def test_an_existing_campaign_is_never_overwritten(tmp_path: Path) -> None:
         Log(file, create=True)
 
 
+def test_where_no_folder_can_be_made_another_is_asked_for(tmp_path: Path) -> None:
+    """Permission was denied for trials.jsonl, a file that the user had never heard of."""
+    (tmp_path / "results").write_text("")
+    with pytest.raises(StoreError, match="Not a directory; choose another folder"):
+        Log(tmp_path / "results" / "20261128" / store.FILE_NAME, create=True)
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
 def test_a_full_disk_says_what_is_safe_and_what_to_do() -> None:
     with (

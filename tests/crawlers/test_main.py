@@ -156,6 +156,15 @@ def test_conformance_of_a_misspelt_loop_is_one_line() -> None:
     assert done.stderr.count("\n") == 1
 
 
+def test_a_loop_is_tested_from_its_folder(tmp_path: Path) -> None:
+    """As the guide has it; every test said "is its folder on PYTHONPATH?"."""
+    (tmp_path / "mine.py").write_text("from asyncio import new_event_loop as loop\n")
+    only = ("-q", "-k", "many_small and plain", "-p", "no:cacheprovider")
+    path = {"PYTHONPATH": str(ROOT)}
+    done = python("-m", "crawlers", "conformance", "mine:loop", *only, cwd=tmp_path, env=path)
+    assert done.returncode == 0, done.stdout
+
+
 @pytest.mark.slow  # collecting the suite for all of them takes seconds
 def test_conformance_of_all_is_of_every_backend() -> None:
     only = ("--collect-only", "-q", "-k", "many_small or of_its_own")

@@ -53,7 +53,6 @@ from bench.analysis.stats.metrics import (
     USER_PER_CONNECTION,
     Metric,
     cpu_ms_per_1000,
-    pages_per_s,
     per_exchange,
 )
 from bench.analysis.stats.ratios import (
@@ -84,6 +83,7 @@ from bench.analysis.stats.records import (
     limiter_of,
     middle,
     number_param,
+    pages_per_s,
     points_of,
     polled,
     processors,

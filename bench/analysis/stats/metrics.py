@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bench.analysis.stats.memory import kib_each
+from bench.analysis.stats.records import pages_per_s
 from bench.schema import TrialRecord
 from bench.text import KIB
 
@@ -40,16 +41,6 @@ def cpu_ms_per_1000(trial: TrialRecord) -> tuple[float, float] | None:
         answered = sum(trial.statuses.values())
         scale *= turns.cpu_s / turns.exchanges * answered / (user + system)
     return user * scale, system * scale
-
-
-def pages_per_s(trial: TrialRecord) -> float | None:
-    """Pages per second; in turns, of the time that the host left to this guest.
-
-    One theft of 100 ms, in a block whose labels count 150 ms each, would make its victim look
-    40 % slower than all the others.
-    """
-    rate, turns = trial.pages_per_s, trial.turns
-    return rate * (turns.wall_s / turns.own_s) if rate and turns and turns.own_s else rate
 
 
 def per_exchange(trial: TrialRecord) -> float | None:

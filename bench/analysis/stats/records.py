@@ -153,11 +153,30 @@ def middle(values: Iterable[float | None]) -> float | None:
     return around.median if around else None
 
 
+def pages_per_s(trial: TrialRecord) -> float | None:
+    """Pages per second; in turns, of the time that the host left to this guest.
+
+    One theft of 100 ms, in a block whose labels count 150 ms each, would make its victim look
+    40 % slower than all the others.
+    """
+    rate = trial.pages_per_s
+    return rate * _robbed(trial) if rate else rate
+
+
+def _robbed(trial: TrialRecord) -> float:
+    """How many times as long its turns were as the time that they had."""
+    turns = trial.turns
+    return turns.wall_s / turns.own_s if turns and turns.own_s else 1.0
+
+
 def requests_per_s(trial: TrialRecord) -> float | None:
-    """Requests answered per second, redirects and 404s included, as in the ceiling."""
+    """Requests answered per second, redirects and 404s included, as in the ceiling.
+
+    Of the same time as :func:`pages_per_s`, beside which it stands in a table.
+    """
     if trial.ledger and trial.elapsed_s:
-        return trial.ledger.requests / trial.elapsed_s
-    return trial.pages_per_s
+        return trial.ledger.requests / trial.elapsed_s * _robbed(trial)
+    return pages_per_s(trial)
 
 
 def ceiling_for(records: Records, trial: TrialRecord) -> float | None:

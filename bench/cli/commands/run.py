@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 
 def measure(chosen: Options, arguments: argparse.Namespace, console: Console) -> int:
     finished = options.measure(chosen, console)
-    trials = finished.records.trials
+    trials = finished.records.every_trial
     drawn = bool(trials) and not arguments.no_charts
     if drawn:
         publish(finished, console, verbose=arguments.verbose)

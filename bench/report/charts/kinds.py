@@ -337,14 +337,16 @@ def _lines(
             axes.fill_between(xs, low, high, color=look.colour, alpha=0.18, linewidth=0)
         elif not plot.hairs:
             _ranges(axes, look, xs, points)
-        # A single trial is a mark, and no line leads to it.
+        # A single trial is a mark, and no line leads to it; but it has all its percentiles.
+        whole = plot.x.scale == "nines"
         for start, end in pairwise(range(len(points))):
-            if points[start].y.count > 1 and points[end].y.count > 1 and not aside:
+            thin = edge(limited=False, count=min(points[start].y.count, points[end].y.count))
+            if (whole or not thin) and not aside:
                 axes.plot(
                     xs[start : end + 1],
                     ys[start : end + 1],
                     color=look.colour,
-                    linewidth=look.width,
+                    linewidth=thin or look.width,
                     linestyle=look.line,
                     zorder=look.order,
                 )
@@ -353,7 +355,8 @@ def _lines(
             edges = [edge(limited=point.hollow, count=point.y.count) for point in points]
             markers(axes, look, xs, ys, edges, background, 7.0 if small else 10.0)
         elif mark := plot.marks.get(label):
-            markers(axes, look, [mark.x], [mark.y.median], [0.0], background, 11.0)
+            edges = [edge(limited=False, count=mark.y.count)]
+            markers(axes, look, [mark.x], [mark.y.median], edges, background, 11.0)
         if fitted := plot.dashed.get(label):
             for part in pairwise(fitted):
                 how = "-" if part[1].x <= points[-1].x else (0, (4, 3))

@@ -43,6 +43,9 @@ UNIT: Final = re.compile(r"(\d[\d,.]*) (?=(?:µs|ms|s|KiB|MiB|GiB|KB|MB|%|×|tim
 FAR: Final = 60.0
 """Pixels that must be left in the panel beside a name in it."""
 
+APART: Final = 6.0
+"""Pixels between words at ticks."""
+
 SWATCH: Final = 44.0
 """Pixels of a key's entry besides its text."""
 
@@ -229,6 +232,23 @@ class Slide:
         for axes in self.figure.axes:
             x, y, width, height = (round(side, 6) for side in axes.get_position().bounds)
             axes.set_position((x, y, width, height))
+            self._thin_out(axes)
+
+    def _thin_out(self, axes: Axes) -> None:
+        """Leave out words at ticks that would touch those right of them."""
+        if axes.get_xscale() != "log" or axes.xaxis.get_tick_params().get("labelrotation"):
+            return
+        chosen: list[tuple[float, str]] = []
+        free = math.inf
+        for tick in reversed(axes.get_xticklabels()):
+            place, text = tick.get_position()[0], tick.get_text()
+            middle = axes.transData.transform((place, 1.0))[0]
+            half = measure(text, tick.get_fontsize()) / 2
+            if middle + half + APART < free:
+                chosen.insert(0, (place, text))
+                free = middle - half
+        if chosen and len(chosen) < len(axes.get_xticks()):
+            axes.set_xticks(*zip(*chosen, strict=True))
 
     @property
     def room(self) -> float:

@@ -15,10 +15,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bench.analysis import stats
-from bench.questions import trust
+from bench.questions import trust, waiting
 from bench.report import summary
 from bench.schema import Shares, TrialRecord
 from bench.show import cells
+from bench.show.figures import Lines
 from bench.store import Records
 from tests.bench import synthetic
 from tests.bench.sure import sure
@@ -253,6 +254,33 @@ def test_time_that_the_host_took_does_not_make_a_backend_slower() -> None:
     assert stats.pages_per_s(quiet) == rate
     assert stats.pages_per_s(slow) == pytest.approx(rate)
     assert stats.PAGES_PER_S.value(slow) == stats.pages_per_s(slow)
+    # Nor a share of the ceiling smaller, which stands beside the rate.
+    records = made(samples=30, workloads=("throughput",))
+    same = [
+        sure(stats.share_of_ceiling(records, [altered(one, elapsed_s=pages / rate)])).median
+        for one in (slow, quiet)
+        for pages, rate in [(sure(one.pages), sure(one.pages_per_s))]
+    ]
+    assert same[0] == pytest.approx(same[1])
+
+
+def test_a_chart_of_rates_has_those_of_the_table() -> None:
+    """Else the title goes where a theft has met the median, and the line lies below its number."""
+
+    def robbed(trial: TrialRecord) -> TrialRecord:
+        turned = in_turns(trial, 20.0)
+        turns = sure(turned.turns).model_copy(update={"steal_s": 0.1})
+        return turned.model_copy(update={"turns": turns})
+
+    lines = replaced(synthetic.campaign(workloads=("throughput",), samples=30), robbed)
+    analysis = synthetic.analysed(lines)
+    (figure,) = sure(waiting.answer(analysis)).figures
+    data = figure.data
+    assert isinstance(data, Lines)
+    drawn = {p.x: p.y.median for p in data.plots[0].lines["callbacks"]}
+    own = analysis.at_point("throughput-100")["callbacks"]
+    assert drawn[100] == stats.middle(map(stats.pages_per_s, own))
+    assert figure.headline
 
 
 @pytest.mark.parametrize(

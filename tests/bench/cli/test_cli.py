@@ -25,7 +25,7 @@ from bench.schema import AnyRecord, CampaignRecord, EndRecord, PointPlan, TrialR
 from crawlers.backend import Backend
 from crawlers.catalogue import OURS
 from crawlers.registry import MODELS
-from tests.bench.synthetic import altered, campaign, where
+from tests.bench.synthetic import altered, campaign, control, extended, where
 from tests.programs import python
 from tools import rebuild
 
@@ -407,8 +407,13 @@ def test_no_escape_sequence_reaches_the_terminal(
 def test_a_run_without_charts_ends_with_where_its_records_are(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a file, the last line was a progress line, and nothing said that all was done."""
-    folder = save(tmp_path / "made", campaign(blocks=1, samples=10, workloads=["throughput"]))
+    """In a file, the last line was a progress line, and nothing said that all was done.
+
+    Of 8 trials that the first line named it then counted 6, without controls.
+    """
+    made = campaign(blocks=1, samples=10, workloads=["throughput"])
+    trial = next(record for record in made if isinstance(record, TrialRecord))
+    folder = save(tmp_path / "made", extended(made, [], [control(trial, "stripped", 9.0)]))
     records = store.load(folder)
     assert records.end is not None
     done = runner.Finished(folder, records, records.end)
@@ -416,7 +421,7 @@ def test_a_run_without_charts_ends_with_where_its_records_are(
     assert main(["run", "--no-charts"]) == DONE
     printed = capsys.readouterr().out
     where = folder / store.FILE_NAME
-    assert printed.endswith(f"complete: {len(records.trials)} trials in {where}\n")
+    assert printed.endswith(f"complete: {len(records.trials) + 1} trials in {where}\n")
 
 
 # --- doctor ------------------------------------------------------------------------------

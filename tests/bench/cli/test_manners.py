@@ -75,6 +75,13 @@ def test_a_locale_without_our_characters_is_no_error(recorded: Path) -> None:
     assert "\\xb1" in done.stdout
 
 
+def test_matplotlib_is_quiet_where_there_is_no_home() -> None:
+    """It printed two lines above the report: mkdir failed, and how to set MPLCONFIGDIR."""
+    program = "import bench.cli.command as c; c.draw_to_files(); import matplotlib.font_manager"
+    done = python("-c", program, env={"MPLCONFIGDIR": "/proc/none"})
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize(
     "module", ["bench.cli", slow("rich.segment"), slow("numpy"), slow("matplotlib")]
 )

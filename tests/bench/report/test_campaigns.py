@@ -19,6 +19,7 @@ from bench.questions.question import Headline
 from bench.report import campaigns, findings
 from bench.report.campaigns import Groups, Quantity, ends
 from bench.schema import CampaignRecord
+from bench.text import significant
 from tests.bench.cli.test_cli import save
 from tests.bench.sure import sure
 from tests.bench.synthetic import campaign, environment, in_turns
@@ -252,3 +253,35 @@ def test_two_numbers_are_contrasted_only_in_the_order_of_every_campaign() -> Non
 
     assert quotes.borne_out([held(9, 8), held(3, 2)])
     assert not quotes.borne_out([held(9, 2), held(3, 4)])
+
+
+def test_numbers_of_a_sentence_have_all_an_interval_or_all_a_range(
+    folders: list[Path], groups: Groups, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ "6.31 to 25.0 ms and 1.17 to 12.9 ms, 10 campaigns": the blocks of ten had 4.62 to 29.4."""
+    mine, group = analysis_in(folders[0]), groups.groups[0]
+    keys = ["memory/plain/threads", "memory/plain/callbacks"]
+    first, other = (group.numbers[key] for key in keys)
+    assert first.combined.predicted
+    assert other.combined.predicted
+    text = "Threads use more than callbacks"
+    head = Headline(
+        f"{text}, in 2 trials", "", quotes=["plain/threads", "plain/callbacks"], say=lambda _: text
+    )
+    environment = mine.campaign.environment
+    asked = head, "memory", environment
+    carry(monkeypatch, groups)
+    assert "campaigns" not in sure(quotes.over_campaigns(*asked)).behind
+    lows, highs = ([*map(sure, q.values)] for q in (first, other))
+    top = 1 + max(spread.high for spread in lows)
+    wild = stats.Spread(highs[0].median, highs[0].low, top, highs[0].count)
+    together = Combined(other.combined.value, 1.0, top, 5, predicted=False)
+    disturbed = other.model_copy(update={"values": [wild, *other.values[1:]], "combined": together})
+    numbers = {**group.numbers, keys[1]: disturbed}
+    carry(monkeypatch, Groups(groups=[group.model_copy(update={"numbers": numbers})]))
+    said = sure(quotes.over_campaigns(*asked)).behind
+    ends = min(spread.low for spread in lows), max(spread.high for spread in lows)
+    low, high = (significant(end, 3) for end in ends)
+    assert said.startswith(f"AMD EPYC: {low} to {high} KiB and 1.00 to ")
+    assert said.endswith("5 campaigns; single blocks overlap, the medians of each campaign do not")
+    assert f"5 campaigns: {low} to {high} KiB and " in campaigns.suffix(*asked)

@@ -44,7 +44,7 @@ from bench.run import judge
 from bench.run.campaign import out_of_the_way, warmup_server
 from bench.run.trial import Bench, Crawling, Serving, Trial
 from bench.run.turns import TurnTaken
-from bench.schema import Shares, TrialRecord, TurnsRecord
+from bench.schema import CeilingRecord, Shares, TrialRecord, Turns, TurnsRecord
 from bench.sides import working
 from bench.sides.protocol import WORK_EVERY
 from bench.sides.servers import Server, ServerError, Tls
@@ -70,6 +70,9 @@ WORKING = small.point(
     setting="1",
 )
 SERVING = serve(10, 6, ONE)
+CEILING = CeilingRecord(
+    block=0, tool="wrk", site="list:9:512", connections=64, requests_per_s=200.0, started=""
+)
 
 Block = tuple[list[TrialRecord], TurnsRecord]
 
@@ -403,7 +406,7 @@ def test_the_authorities_of_both_servers_are_in_one_file(bench: Bench) -> None:
     point = c10k(2, ONE, tls=True)
     trial = Crawling(bench, point, Turn(0, point.id, 0, Label("callbacks")), 7)
     with ExitStack() as stack:
-        running.start(stack, trial, None)
+        trial.start(stack, None)
         trial.ready()
         trial.tell()
         told = sure(trial.command)
@@ -731,6 +734,34 @@ def test_the_limiter_is_what_was_full(
 ) -> None:
     used = Shares(client_share=client, server_share=server, **bounds)
     assert judge.limiter(used) == stamp
+
+
+@pytest.mark.parametrize("steal_s", [0.0, 0.1])
+def test_what_the_host_took_from_turns_does_not_change_who_was_full(
+    bench: Bench, steal_s: float
+) -> None:
+    """A server that was busy for 0.19 of 0.2 s is the limit, although 0.1 s were stolen as well."""
+    seen = dict.fromkeys(("exchanges", "taken", "counted"), 20)
+    turns = Turns(
+        turn_s=0.01,
+        wall_s=0.2 + steal_s,
+        cpu_s=0.1,
+        server_cpu_s=0.19,
+        steal_s=steal_s,
+        beside=[],
+        spanned=0,
+        **seen,
+    )
+    crawl = planned(bench, TURNED, "callbacks")
+    crawl.turns, crawl.bench.ceilings = turns, [CEILING]
+    strained = crawl.strain(small.RESULT, {"elapsed_s": 0.1 * turns.wall_s / 0.2})
+    assert strained["limiter"] == "server"
+    assert strained["shares"].ceiling_share == pytest.approx(0.5)
+    turn = Turn(0, SERVING.id, 0, Label("callbacks"))
+    serving = Serving(bench, SERVING, turn, 0)
+    serving.server = mock.Mock(facts={})
+    serving.turns = turns.model_copy(update={"cpu_s": 0.19})
+    assert serving.strain(small.RESULT, {"mechanism": {}})["limiter"] == "server"
 
 
 def test_the_slot_bound_follows_the_delay() -> None:

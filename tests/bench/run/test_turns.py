@@ -21,16 +21,8 @@ from hypothesis import strategies as st
 
 from bench.launch import ROOT
 from bench.run import turns
-from bench.run.turns import (
-    FILLING,
-    GroupEndedError,
-    Taker,
-    TakerGroup,
-    TurnTaken,
-    level,
-    take_turn,
-    take_turns,
-)
+from bench.run.turns import FILLING, Taker, TurnTaken, level, take_turn, take_turns
+from bench.sides.group import Group, GroupEndedError
 from bench.sides.process import Child
 from tests.bench.children import SLEEPER, state, wait_for
 
@@ -43,12 +35,11 @@ while True: pass
 
 
 @contextmanager
-def crowd() -> Iterator[TakerGroup]:
+def crowd() -> Iterator[Group]:
     with Child("threads", ["-u", "-c", SLEEPER, "20"]) as child:
         assert child.receive(time.monotonic() + 20) == "ready"
-        group = TakerGroup(child.pid)
-        yield group
-        group.resume()
+        yield child
+        child.resume()
 
 
 @pytest.mark.parametrize("may", [True, False])
@@ -86,14 +77,13 @@ def test_a_group_that_has_ended_cannot_be_stopped() -> None:
     child = Child("a child", ["-c", "pass"])
     child.process.wait()
     with pytest.raises(GroupEndedError):
-        TakerGroup(child.pid).stop()
+        child.stop()
     child.close()
 
 
 def test_children_of_a_worker_are_stopped_and_their_time_is_counted() -> None:
-    with Child("a parent", ["-c", PARENT]) as parent:
-        grandchild = int(parent.receive(time.monotonic() + 300))
-        group = TakerGroup(parent.pid)
+    with Child("a parent", ["-c", PARENT]) as group:
+        grandchild = int(group.receive(time.monotonic() + 300))
         group.look_for_children()
         group.stop()
         deadline = time.monotonic() + 300
@@ -104,9 +94,8 @@ def test_children_of_a_worker_are_stopped_and_their_time_is_counted() -> None:
         assert group.cpu_s() == used
         group.resume()
         wait_for(lambda: group.cpu_s() > used, "the group does not go on")
-        alone = TakerGroup(parent.pid).cpu_s()
-        assert group.cpu_s() > alone
-        parent.process.kill()
+        assert group.cpu_s() > Group(group.pid).cpu_s()
+        group.process.kill()
         os.kill(grandchild, signal.SIGKILL)
 
 
@@ -124,63 +113,72 @@ while True:
 HARNESS = """
 import sys, random, subprocess
 from bench.sides.process import Child
-from bench.run.turns import TakerGroup, Taker, take_turns
-children = [Child("a loop", ["-c", "while True: pass"]) for _ in range(4)]
+from bench.run.turns import Taker, take_turns
+
+class Loop(Taker):
+    slots = 1
+
+    def __init__(self):
+        self.tested, self.other = (Child("a loop", ["-c", "while True: pass"]) for _ in "ab")
+
+    def go(self):
+        pass
+
+    def count(self):
+        return 5
+
+takers = [Loop(), Loop()]
+children = [child for taker in takers for child in (taker.tested, taker.other)]
 print(*(child.pid for child in children), flush=True)
-groups = [TakerGroup(child.pid) for child in children]
-for group in groups:
-    group.stop()
-takers = [
-    Taker(groups[i], groups[i + 1], lambda: 5, lambda: None, slots=1) for i in (0, 2)
-]
+for child in children:
+    child.stop()
 take_turns(takers, random.Random(1))
 """
 
 
-@pytest.fixture
-def takers(tmp_path: Path) -> Iterator[list[Taker]]:
-    """Three takers that count as fast as they can, each with a server that only waits."""
-    children, made = [], []
-    for name in "abc":
-        file = tmp_path / name
+class Counting(Taker):
+    """Counts as fast as it can, with a server that only waits."""
+
+    slots = 1
+    turn_s = 0.005
+
+    def __init__(self, file: Path) -> None:
         file.write_bytes(bytes(8))
         with open(file, "r+b") as opened:
-            shared = memoryview(mmap(opened.fileno(), 8)).cast("Q")
-        worker = Child(name, ["-c", BUSY, str(file)])
-        server = Child("a server", ["-c", "import sys; sys.stdin.read()"])
-        children += [worker, server]
-        assert worker.receive(time.monotonic() + 300) == "ready"
-        made.append(
-            Taker(
-                TakerGroup(worker.pid),
-                TakerGroup(server.pid),
-                lambda shared=shared: int(shared[0]),  # type: ignore[misc]
-                lambda worker=worker: worker.send("go"),  # type: ignore[misc]
-                slots=1,
-                turn_s=0.005,
-            )
-        )
-    for taker in made:
-        taker.worker.stop()
-        taker.server.stop()
+            self.shared = memoryview(mmap(opened.fileno(), 8)).cast("Q")
+        self.tested = Child("a worker", ["-c", BUSY, str(file)])
+        self.other = Child("a server", ["-c", "import sys; sys.stdin.read()"])
+        assert self.tested.receive(time.monotonic() + 300) == "ready"
+
+    def go(self) -> None:
+        self.tested.send("go")
+
+    def count(self) -> int:
+        return int(self.shared[0])
+
+
+@pytest.fixture
+def takers(tmp_path: Path) -> Iterator[list[Counting]]:
+    made = [Counting(tmp_path / name) for name in "abc"]
+    both = [child for taker in made for child in (taker.tested, taker.other)]
+    for child in both:
+        child.stop()
     yield made
-    for taker in made:
-        taker.worker.resume()
-        taker.server.resume()
-    for child in children:
+    for child in both:
+        child.resume()
         child.close(0.0)
 
 
-class Made(TakerGroup):
-    """A group without a process: it completes so many exchanges whenever it has run."""
+class Made(Child):
+    """A child without a process."""
 
-    def __init__(self, each: int) -> None:
-        super().__init__(0)
-        self.each, self.done, self.stopped = each, 0, True
+    def __init__(self) -> None:
+        Group.__init__(self, 0)
+        self.stopped, self.ran = True, 0
 
     def stop(self) -> None:
         self.stopped = True
-        self.done += self.each
+        self.ran += 1
 
     def resume(self) -> None:
         self.stopped = False
@@ -189,36 +187,46 @@ class Made(TakerGroup):
         pass
 
     def cpu_s(self) -> float:
-        return 0.001 * self.done
+        return 0.001 * self.ran
+
+
+class MadeTaker(Taker):
+    """It completes so many exchanges whenever it has run."""
+
+    tested: Made
+    other: Made
+    slots, total, turn_s = 20, 1000, 0.0
+
+    def __init__(self, each: int) -> None:
+        self.each, self.tested, self.other = each, Made(), Made()
+
+    def go(self) -> None:
+        pass
 
     def count(self) -> int:
-        return self.done
+        return self.each * self.tested.ran
 
 
 @pytest.fixture
-def made() -> list[Taker]:
-    workers = [Made(each) for each in (10, 20, 30)]
-    return [
-        Taker(worker, Made(0), worker.count, lambda: None, slots=20, total=1000, turn_s=0.0)
-        for worker in workers
-    ]
+def made() -> list[MadeTaker]:
+    return [MadeTaker(each) for each in (10, 20, 30)]
 
 
-def test_only_the_one_whose_turn_it_is_runs(takers: list[Taker]) -> None:
-    used = [taker.worker.cpu_s() for taker in takers]
+def test_only_the_one_whose_turn_it_is_runs(takers: list[Counting]) -> None:
+    used = [taker.tested.cpu_s() for taker in takers]
     counts = [taker.count() for taker in takers]
     turns = take_turns(takers, random.Random(3), rounds=5)
     for number, taker in enumerate(takers):
         mine = [turn for turn in turns if turn.taker == number]
         # Everything that a worker used or did was in its own turns.
-        assert taker.worker.cpu_s() - used[number] == pytest.approx(
+        assert taker.tested.cpu_s() - used[number] == pytest.approx(
             sum(turn.cpu_s for turn in mine), abs=1e-3
         )
         assert taker.count() - counts[number] == sum(turn.exchanges for turn in mine)
 
 
 @pytest.mark.parametrize("once", [False, True])
-def test_a_round_is_a_random_order_and_its_mirror_image(made: list[Taker], once: bool) -> None:
+def test_a_round_is_a_random_order_and_its_mirror_image(made: list[MadeTaker], once: bool) -> None:
     """A label of which stops show takes one long turn, in the middle of the round."""
     made[1].once = once
     turns = take_turns(made, random.Random(3))
@@ -232,7 +240,7 @@ def test_a_round_is_a_random_order_and_its_mirror_image(made: list[Taker], once:
         assert sorted(order) == ([0, 0, 1, 2, 2] if once else [0, 0, 1, 1, 2, 2])
 
 
-def test_rounds_in_which_a_slot_may_be_idle_do_not_count(made: list[Taker]) -> None:
+def test_rounds_in_which_a_slot_may_be_idle_do_not_count(made: list[MadeTaker]) -> None:
     """One that fills up slowly costs the others no pages."""
     made[1].slots = 100
     turns = take_turns(made, random.Random(3))
@@ -248,17 +256,17 @@ def test_rounds_in_which_a_slot_may_be_idle_do_not_count(made: list[Taker]) -> N
 
 
 def test_an_interrupt_or_a_deadline_ends_the_turns_with_everything_stopped(
-    made: list[Taker], monkeypatch: pytest.MonkeyPatch
+    made: list[MadeTaker], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(turns, "interruptible", mock.Mock(side_effect=KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             take_turns(made, random.Random(1))
-    assert all(taker.worker.stopped and taker.server.stopped for taker in made)
+    assert all(taker.tested.stopped and taker.other.stopped for taker in made)
     assert not take_turns(made, random.Random(1), deadline=0.0)
 
 
-def test_a_turn_says_how_long_the_worker_waited_for_the_processor(takers: list[Taker]) -> None:
+def test_a_turn_says_how_long_the_worker_waited_for_the_processor(takers: list[Counting]) -> None:
     if not Path("/proc/self/schedstat").exists():
         pytest.skip("this kernel keeps no run-queue waits")
     # In the first turns nobody has looked for its threads yet.
@@ -267,12 +275,12 @@ def test_a_turn_says_how_long_the_worker_waited_for_the_processor(takers: list[T
     assert all(wait is not None and wait >= 0 for wait in waits)
 
 
-def test_resuming_and_stopping_many_threads_is_no_part_of_a_turn(takers: list[Taker]) -> None:
+def test_resuming_and_stopping_many_threads_is_no_part_of_a_turn(takers: list[Counting]) -> None:
     """Stopping a thousand threads and letting them go on took 14 ms of each turn of 10 ms."""
     crowded = takers[1]
     for taker in takers:
-        taker.worker.look_for_children()
-    crowded.worker.threads = 200  # as if: each has 10 microseconds to resume
+        taker.tested.look_for_children()
+    crowded.tested.threads = 200  # as if: each has 10 microseconds to resume
     for taker in takers:
         taker.turn_s = 0.02
     for taker in takers:
@@ -289,14 +297,14 @@ def test_resuming_and_stopping_many_threads_is_no_part_of_a_turn(takers: list[Ta
 
 
 def test_with_many_threads_that_settle_a_turn_begins_when_each_slot_has_worked(
-    takers: list[Taker], monkeypatch: pytest.MonkeyPatch
+    takers: list[Counting], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A thousand threads found their answers ready after a stop, and a page took half the time."""
     monkeypatch.setattr(turns, "SETTLE_S", 60.0)
     crowded = takers[1]
     for taker in takers:
-        taker.worker.look_for_children()
-    crowded.worker.threads = 20
+        taker.tested.look_for_children()
+    crowded.tested.threads = 20
     crowded.turn_s = 0.001
     for slots, once, settles in ((100, False, False), (100, True, True), (1000, False, True)):
         crowded.slots, crowded.once = slots, once
@@ -312,12 +320,12 @@ def test_with_many_threads_that_settle_a_turn_begins_when_each_slot_has_worked(
 @pytest.mark.parametrize(
     ("side", "reason"),
     [
-        ("worker", "the worker ended in its turn"),
-        ("server", "the process at the other end ended"),
+        ("tested", "the worker ended in its turn"),
+        ("other", "the process at the other end ended"),
     ],
 )
 def test_a_taker_of_which_a_side_ends_is_lost_and_the_others_go_on(
-    takers: list[Taker], side: str, reason: str
+    takers: list[Counting], side: str, reason: str
 ) -> None:
     os.kill(getattr(takers[1], side).pid, signal.SIGKILL)
     turns = take_turns(takers, random.Random(3), rounds=3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 from xml.etree import ElementTree
 
@@ -163,3 +164,32 @@ def test_a_dotted_line_lies_above_the_lines_that_run_along_it() -> None:
     drawn = [line for line in lines if np.array_equal(line.get_ydata(), [9.0, 9.0])]
     (dotted,) = (line for line in drawn if line.get_linestyle() == "--")
     assert dotted.zorder > max(line.zorder for line in drawn if line is not dotted)
+
+
+def test_a_single_trial_has_a_line_through_its_percentiles() -> None:
+    """A spectrum of one block was three marks on an empty slide: one trial had no line."""
+    told = designs(made(blocks=1))["spectrum"]
+    assert any(charts.ALONE in note for note in told.notes)
+    assert told.subtitle.endswith("last byte; one block (indicative)")
+    look = Look("wide", synthetic.MODELS)
+    with style(look):
+        (axes,) = laid_out(told, look).figure.axes
+        lines = axes.get_lines()
+        drawn = {line.get_color() for line in lines if len(line.get_xdata()) == 2}  # type: ignore[arg-type]
+        assert len(drawn) == len(synthetic.MODELS)
+
+
+def test_words_at_ticks_of_a_phone_do_not_touch() -> None:
+    """Where 250 and 500 connections were held, "250500" stood below them."""
+    points = [LinePoint(x, Spread(x, x, x, 5)) for x in (50.0, 100.0, 250.0, 500.0, 10_000.0)]
+    axes = Axis("connections", "counts"), Axis("memory", "values", "{:,.0f} MiB".format)
+    plot = Plot({"async_await": points}, *axes)
+    look = Look("narrow", synthetic.MODELS)
+    with style(look):
+        slide = laid_out(Figure("a", "", "", Lines([plot], told=True)), look)
+        slide.figure.draw_without_rendering()
+        (drawn,) = slide.figure.axes
+        shown = drawn.get_xticklabels()
+        boxes = [tick.get_window_extent() for tick in shown]
+        assert min(b.x0 - a.x1 for a, b in pairwise(boxes)) > 5.0
+        assert shown[-1].get_text() == "10,000"
