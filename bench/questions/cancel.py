@@ -1,7 +1,8 @@
 """How long does an interrupted crawl take to end?
 
 *Closed* is the later of two moments: when the call of the crawl returned, and when the server had
-seen the last connection end. What a backend takes beyond the control ``bare_close`` is its own.
+seen the last connection end. The processor time of a backend beyond that of the control
+``bare_close`` is its own.
 """
 
 from __future__ import annotations

@@ -134,13 +134,16 @@ def _headline(crossings: Sequence[Crossing], usual: Sequence[Crossing]) -> Headl
         return Headline("Too few blocks to say from how many slots on threads fall behind", few)
     below = [(crossing.below, crossing.delay_ms) for crossing in usual if crossing.below]
     if not below:
-        most = count(max(crossing.most for crossing in usual))
-        return Headline(f"With up to {most} slots threads do not fall behind", blocks)
+        most, delay = max((crossing.most, crossing.delay_ms) for crossing in usual)
+        where = f"At {count(most)} slots {behind(delay)}"
+        return Headline(f"{where}, threads are not shown to fall behind", blocks)
     fewest, shortest = min(below)
+    # Then the sentence does not say where it begins.
+    from_fewest = any(c.delay_ms == shortest and c.below and c.above is None for c in usual)
     return Headline(
         f"From {count(fewest)} slots on {behind(shortest)}, threads fetch fewer pages/s "
         "than async/await",
-        f"{stats.AT_LEVEL} intervals of {blocks}",
+        f"{stats.AT_LEVEL} intervals of {blocks}{'; fewer were not compared' * from_fewest}",
         [c for c in compared if slower(c)],
     )
 

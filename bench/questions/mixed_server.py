@@ -68,12 +68,12 @@ COLUMNS: Final = Beside(
     title="Response time of a server beside requests that need 10 ms of work",
     subtitle="Requests without work, at 400 per second of which one in ten needs work",
     panels={"median": ("half",), "99th percentile": ("tail",)},
-    prose="400 requests per second are due at random times for four seconds, and one in ten asks "
-    "for a page that needs 10 ms of the processor. A response time counts from when the request "
-    "was due, whatever the server does, and the load has a processor of its own. A loop answers "
-    "nobody while it works. A thread that works keeps the interpreter’s lock until another has "
-    "asked for it for a switch interval (5 ms by default); in another process it has a lock of its "
-    "own, but with two processors it shares the server’s. Both ends count the requests that needed "
-    "work. To measure it: `python -m bench run --profile servers --only mixed-server`.",
+    prose="400 requests per second are due at random times, and one in ten asks for a page that "
+    "needs 10 ms of the processor. A response time counts from when the request was due, whatever "
+    "the server does, and the load has a processor of its own. A loop answers nobody while it "
+    "works. A thread that works keeps the interpreter’s lock until another has asked for it for a "
+    "switch interval (5 ms by default); in another process it has a lock of its own, but with two "
+    "processors it shares the server’s. Both ends count the requests that needed work. To measure "
+    "it: `python -m bench run --profile servers --only mixed-server`.",
 )
 measured, answer = COLUMNS.measured, COLUMNS.answer

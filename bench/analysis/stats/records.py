@@ -159,8 +159,14 @@ def pages_per_s(trial: TrialRecord) -> float | None:
     One theft of 100 ms, in a block whose labels count 150 ms each, would make its victim look
     40 % slower than all the others.
     """
-    rate, turns = trial.pages_per_s, trial.turns
-    return rate * (turns.wall_s / turns.own_s) if rate and turns and turns.own_s else rate
+    rate = trial.pages_per_s
+    return rate * _robbed(trial) if rate else rate
+
+
+def _robbed(trial: TrialRecord) -> float:
+    """How many times as long its turns were as the time that they had."""
+    turns = trial.turns
+    return turns.wall_s / turns.own_s if turns and turns.own_s else 1.0
 
 
 def requests_per_s(trial: TrialRecord) -> float | None:
@@ -168,10 +174,9 @@ def requests_per_s(trial: TrialRecord) -> float | None:
 
     Of the same time as :func:`pages_per_s`, beside which it stands in a table.
     """
-    rate = pages_per_s(trial)
-    if rate and trial.ledger and trial.pages:
-        return rate * trial.ledger.requests / trial.pages
-    return rate
+    if trial.ledger and trial.elapsed_s:
+        return trial.ledger.requests / trial.elapsed_s * _robbed(trial)
+    return pages_per_s(trial)
 
 
 def ceiling_for(records: Records, trial: TrialRecord) -> float | None:
