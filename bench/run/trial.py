@@ -297,7 +297,7 @@ class Crawling(Trial):
         self._by_ledger = not all(condition.counted for condition in self.point.varied)
         if server is None:
             server = start_server(self.point, self.conditions, cores)
-            stack.enter_context(server)
+            stack.callback(server.stop)
         self.server = self.barrier = server
         python = self.bench.pythons[self.label.interpreter]
         self.worker = WorkerProcess(python=python, extra_environment=self.environment)
@@ -407,9 +407,7 @@ class Crawling(Trial):
 def start_server(point: Point, conditions: Sequence[Condition], cores: list[int]) -> Server:
     """Start a fixture server; it is not waited for."""
     options = [option for condition in conditions for option in condition.server()]
-    return Server(
-        point.site, delay=point.delay, seed=SITE_SEED, cores=cores, wait=False, options=options
-    )
+    return Server(point.site, delay=point.delay, seed=SITE_SEED, cores=cores, options=options)
 
 
 def share_of(rate: float, most: float | None) -> float | None:
@@ -434,7 +432,7 @@ class Serving(Trial):
         options = [option for condition in self.conditions for option in condition.server()]
         python = self.bench.pythons[label.interpreter]
         self.server = ModelServer(label.name, self.point.site, SITE_SEED, python, options)
-        stack.enter_context(self.server)
+        stack.callback(self.server.stop)
         self.worker = WorkerProcess(f"the load of {label}", module="bench.sides.loader")
         stack.enter_context(self.worker)
         self.tested, self.other = self.server.child, self.worker
