@@ -247,7 +247,7 @@ def test_a_count_below_0_is_explained() -> None:
 @pytest.mark.parametrize(("workload", "lacks"), [("fetch", "no frontier"), ("serve", "no limits")])
 def test_the_floor_of_servers_is_that_of_no_client(workload: str, lacks: str) -> None:
     """The table of servers spoke of a control without a frontier."""
-    bare = sample(backend="bare", **{workload: {"instructions": 1000.0}})
+    bare = sample(backend="bare", fetch={"instructions": 1.0}, serve={"instructions": 1.0})
     (note,) = report.costs_table(report.accounts(run(bare)), workload).notes
     assert lacks in note
 
