@@ -86,17 +86,17 @@ class Condition:
         """Around the start of the worker; what it does at the end runs beside the crawl."""
         yield
 
-    def ended(self, sides: Sides) -> None:
+    def ended(self, sides: Sides, result: Result) -> None:
         """When the worker has given its result, and the server has not been asked yet."""
 
     # --- on the way up ---
 
-    def seen(self, sides: Sides) -> Fields:
+    def seen(self, sides: Sides, result: Result) -> Fields:
         """Its fields of the record."""
         return {}
 
-    def void(self, result: Result, ledger: Ledger, slots: int, parts: Fields) -> str | None:
-        """Why a trial does not count, or None when it does; ``parts`` are the fields seen."""
+    def void(self, sides: Sides, result: Result, ledger: Ledger) -> str | None:
+        """Why a trial does not count, or None when it does. Now parts have the fields seen."""
         return None
 
 

@@ -16,7 +16,7 @@ FEWEST_PAGES: Final = 600
 
 @dataclass(frozen=True, kw_only=True)
 class Flip(Condition):
-    """The worker's part, if there is one, is a function of the same name in its program."""
+    """What the worker has to do for it, it does by the name (:mod:`bench.sides.worker`)."""
 
     always: str
     flipped: str

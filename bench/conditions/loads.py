@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from bench.conditions.condition import Condition, Fields, Params
 from bench.machine.cpu import Pinning
 from bench.schema import LoadReport, Quantiles
-from bench.sides.protocol import WORK_EVERY, Command, How, Load
+from bench.sides.protocol import WORK_EVERY, Command, How, Load, Result
 from bench.sides.sides import Sides
 
 
@@ -47,10 +47,9 @@ class UnderLoad(Condition):
     def place(self, pinning: Pinning) -> Pinning:
         return pinning.spread("apart")
 
-    def seen(self, sides: Sides) -> Fields:
-        loaded = sides.result.loaded if sides.result else None
+    def seen(self, sides: Sides, result: Result) -> Fields:
         report = LoadReport(
-            connections_opened=loaded.connections if loaded else None,
+            connections_opened=result.loaded.connections if result.loaded else None,
             working=quantiles(sides, "working"),
             alone=quantiles(sides, "alone"),
         )
@@ -61,7 +60,7 @@ class UnderLoad(Condition):
             "loaded": report,
             "response_time": others,
             "offered_per_s": self.per_s,
-            "late_starts": sides.result.late if sides.result else None,
+            "late_starts": result.late,
         }
 
 
