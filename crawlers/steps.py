@@ -216,7 +216,8 @@ def sentence(step: str, site: judge.Answer, answer: judge.Answer) -> str:
     else:
         words.append("did not end")
     if step in CRAWLS:
-        words.append(f"{answer['peak_connections']} connections at once")
+        most = answer["peak_connections"]
+        words.append(f"{most} connection{'' if most == 1 else 's'} at once")
     return "; ".join(filter(None, [*words, answer["says"]]))
 
 

@@ -99,6 +99,7 @@ class Costs:
     floor: float  # of the noise, as a log ratio
     longest_delay_ms: float
     processors: int  # the most that one backend was spread over
+    descriptors: float  # that a process of the measured machine may open
     backends: Sequence[Backend] = ()
 
     def of(self, name: str) -> Backend:
@@ -118,6 +119,7 @@ def costs(analysis: Analysis) -> Costs | None:
     spread = [t.pinning.get("client") for t in records.trials if t.backend in SPREADING]
     delays = {str(trial.params.get("delay") or "none") for trial in records.trials}
     environment = analysis.campaign.environment
+    descriptors = environment.limits.get("nofile_hard")
     measured = [_backend(analysis, label, point, pages) for label in analysis.labels]
     return Costs(
         campaign=analysis.campaign.campaign,
@@ -127,6 +129,7 @@ def costs(analysis: Analysis) -> Costs | None:
         floor=analysis.floor(CPU_PER_1000).log or 0.0,
         longest_delay_ms=max((1000 * mean_delay_s(delay) for delay in delays), default=0.0),
         processors=max((len(cores) for cores in spread if isinstance(cores, list)), default=1),
+        descriptors=descriptors if isinstance(descriptors, int) else math.inf,
         backends=_alone(analysis, measured),
     )
 

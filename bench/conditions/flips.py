@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from bench.conditions.condition import Condition
+from bench.conditions.condition import Condition, Params
+from bench.machine.cpu import Pinning
 from bench.sides.protocol import Command
 from bench.sides.sides import Sides
 
@@ -16,19 +17,22 @@ FEWEST_PAGES: Final = 600
 
 @dataclass(frozen=True, kw_only=True)
 class Flip(Condition):
-    """The worker's part, if there is one, is a function of the same name in its program."""
+    """What the worker has to do for it, it does by the name (:mod:`bench.sides.worker`)."""
 
     always: str
     flipped: str
     sleeps: bool = True  # so that threads on the server's processor can be compared
+
+    def params(self, slots: int) -> Params:
+        return {"flip": self.name}
 
     def command(self, command: Command, sides: Sides) -> Command:
         return replace(command, flip=self.name)
 
 
 class Processors(Flip):
-    def wide(self, wide: bool, name: str) -> bool:
-        return not wide
+    def place(self, now: Pinning, narrow: Pinning, name: str) -> Pinning:
+        return narrow if now != narrow else narrow.unpinned()
 
 
 class Hash(Flip):
@@ -54,7 +58,6 @@ FLIPS: Final = {
         always=always,
         flipped=flipped,
         own={"flipped": 1},
-        planned={"flip": name},
         asleep=name == "asleep",
         sleeps=name != "asleep",
     )

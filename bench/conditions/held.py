@@ -17,6 +17,7 @@ from typing import Final
 
 from bench.conditions.condition import Condition, Fields, Params
 from bench.machine import memory
+from bench.machine.cpu import Pinning
 from bench.schema import Cancelled, Ledger
 from bench.sides.leftovers import AS_USUAL
 from bench.sides.process import ProcessError
@@ -67,8 +68,8 @@ class Filling(Condition):
         ramp = Schedule(kind="constant", rate=self.per_s)
         return replace(command, schedule=ramp, switch_interval_s=HOLD_SWITCH_S)
 
-    def wide(self, wide: bool, name: str) -> bool:
-        return False  # memory depends on the number of processors, through malloc's arenas
+    def place(self, now: Pinning, narrow: Pinning, name: str) -> Pinning:
+        return narrow  # memory depends on the number of processors, through malloc's arenas
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,12 +91,12 @@ class Held(Condition):
         sides.barrier.release()
         sides.parts["memory"] = memory.memory(before, full, sides.slots, sides.theirs)
 
-    def seen(self, sides: Sides) -> Fields:
+    def seen(self, sides: Sides, result: Result) -> Fields:
         return {"memory": sides.parts["memory"]}
 
-    def void(self, result: Result, ledger: Ledger, slots: int, parts: Fields) -> str | None:
-        if ledger.peak_in_flight != slots:
-            return f"only {ledger.peak_in_flight} of {slots} connections were held at once"
+    def void(self, sides: Sides, result: Result, ledger: Ledger) -> str | None:
+        if ledger.peak_in_flight != sides.slots:
+            return f"only {ledger.peak_in_flight} of {sides.slots} connections were held at once"
         return None
 
 
@@ -124,17 +125,15 @@ class Interrupted(Condition):
         sides.worker.process.send_signal(AS_USUAL)  # Python handles both at once
         sides.worker.process.send_signal(signal.SIGINT)
 
-    def ended(self, sides: Sides) -> None:
-        result, asked, work_s = sides.result, sides.parts["asked"], sides.parts["work_s"]
+    def ended(self, sides: Sides, result: Result) -> None:
         open_now, ended = sides.server.ended()
-        work_s = sides.server.work_s() - work_s
-        ending = result.ending if result else None
+        work_s, ending = sides.server.work_s() - sides.parts["work_s"], result.ending
         if ending is None or ending.noticed is None or ended is None:
             raise ProcessError("the crawl ended before it was interrupted")
         first, last = (at - ending.noticed for at in ended)
         sides.parts["cancelled"] = Cancelled(
             in_flight=sides.slots,
-            noticed_s=ending.noticed - asked,
+            noticed_s=ending.noticed - sides.parts["asked"],
             returned_s=ending.returned - ending.noticed,
             first_closed_s=max(0.0, first),
             closed_s=max(0.0, last),
@@ -145,13 +144,14 @@ class Interrupted(Condition):
             open_at_server=open_now,
         )
 
-    def seen(self, sides: Sides) -> Fields:
+    def seen(self, sides: Sides, result: Result) -> Fields:
         # There were no pages, as there should be.
         return {"cancelled": sides.parts["cancelled"], "pages_per_s": None}
 
-    def void(self, result: Result, ledger: Ledger, slots: int, parts: Fields) -> str | None:
+    def void(self, sides: Sides, result: Result, ledger: Ledger) -> str | None:
         """It counts when each exchange was cancelled, and nothing was left at either end."""
-        cancelled: Cancelled | None = parts.get("cancelled")
+        cancelled: Cancelled | None = sides.parts.get("cancelled")
+        slots = sides.slots
         if result.stopped != "interrupted" or cancelled is None:
             return f"the crawl was not interrupted: it ended as {result.stopped or 'complete'}"
         if result.errors != {"cancelled": slots}:

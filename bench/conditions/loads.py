@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from bench.conditions.condition import Condition, Fields, Params
 from bench.machine.cpu import Pinning
 from bench.schema import LoadReport, Quantiles
-from bench.sides.protocol import WORK_EVERY, Command, How, Load
+from bench.sides.protocol import WORK_EVERY, Command, How, Load, Result
 from bench.sides.sides import Sides
 
 
@@ -41,16 +41,12 @@ class UnderLoad(Condition):
         )
         return replace(command, load=load)
 
-    def wide(self, wide: bool, name: str) -> bool:
-        return wide and not self.fills
+    def place(self, now: Pinning, narrow: Pinning, name: str) -> Pinning:
+        return narrow if now == narrow or self.fills else narrow.spread("apart")
 
-    def place(self, pinning: Pinning) -> Pinning:
-        return pinning.spread("apart")
-
-    def seen(self, sides: Sides) -> Fields:
-        loaded = sides.result.loaded if sides.result else None
+    def seen(self, sides: Sides, result: Result) -> Fields:
         report = LoadReport(
-            connections_opened=loaded.connections if loaded else None,
+            connections_opened=result.loaded.connections if result.loaded else None,
             working=quantiles(sides, "working"),
             alone=quantiles(sides, "alone"),
         )
@@ -61,7 +57,7 @@ class UnderLoad(Condition):
             "loaded": report,
             "response_time": others,
             "offered_per_s": self.per_s,
-            "late_starts": sides.result.late if sides.result else None,
+            "late_starts": result.late,
         }
 
 

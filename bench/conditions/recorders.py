@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from bench.conditions.condition import Condition, Fields
 from bench.schema import Fairness, Switches, Windows
-from bench.sides.protocol import Command
+from bench.sides.protocol import Command, Result
 from bench.sides.sides import Sides
 
 if TYPE_CHECKING:  # a list of what to measure needs no numpy, here and below
@@ -32,21 +32,20 @@ NULL = Recording(keeps="null", name="null", own={"recorder": "null"}, counted=Fa
 class Slots(Recording):
     """Which slot finished when: whether a model starves any."""
 
-    def seen(self, sides: Sides) -> Fields:
-        if sides.result is None or "slots" not in sides.result.kept:
+    def seen(self, sides: Sides, result: Result) -> Fields:
+        if "slots" not in result.kept:
             return {}
         import numpy as np
 
-        slots = np.fromfile(sides.out.with_suffix(".slots"), "l", sides.result.kept["slots"])
+        slots = np.fromfile(sides.out.with_suffix(".slots"), "l", result.kept["slots"])
         return {"fairness": fairness(slots, sides.seconds("ended"), sides.slots)}
 
 
 class Switching(Recording):
     """Context switches and processor time along the crawl, in windows of some hundred exchanges."""
 
-    def seen(self, sides: Sides) -> Fields:
-        result = sides.result
-        if result is None or not result.kept.get("windows"):
+    def seen(self, sides: Sides, result: Result) -> Fields:
+        if not result.kept.get("windows"):
             return {}
         import numpy as np
 

@@ -26,12 +26,9 @@ class Scheduled(Condition):
     def command(self, command: Command, sides: Sides) -> Command:
         return replace(command, schedule=Schedule(kind="poisson", rate=self.per_s, seed=sides.seed))
 
-    def seen(self, sides: Sides) -> Fields:
-        result, command = sides.result, sides.command
-        assert result is not None
-        assert command is not None
+    def seen(self, sides: Sides, result: Result) -> Fields:
         # The rate of the schedule as drawn: a Poisson draw is seldom exactly its mean.
-        urls, last_s = command.urls, result.last_due_s
+        urls, last_s = sides.command.urls, result.last_due_s
         return {
             "offered_per_s": urls / last_s if urls and last_s else None,
             "achieved_per_s": result.answered / result.elapsed_s if result.elapsed_s else 0.0,
@@ -107,11 +104,11 @@ class Opening(Condition):
         )
         return replace(command, schedule=schedule, recorder="slots")
 
-    def seen(self, sides: Sides) -> Fields:
+    def seen(self, sides: Sides, result: Result) -> Fields:
         from bench.histograms import encode_latency
 
-        result, part = sides.result, steady(self, sides.seconds("ended"), sides.seconds("service"))
-        if result is None or part is None:
+        part = steady(self, sides.seconds("ended"), sides.seconds("service"))
+        if part is None:
             return {"elapsed_s": None, "pages_per_s": None}
         seconds, exchanges, service = part
         elapsed_s = result.answered / (exchanges / seconds)
@@ -121,8 +118,8 @@ class Opening(Condition):
             "service_time": encode_latency(service),
         }
 
-    def void(self, result: Result, ledger: Ledger, slots: int, parts: Fields) -> str | None:
-        return NOTHING_STEADY if parts["pages_per_s"] is None else None
+    def void(self, sides: Sides, result: Result, ledger: Ledger) -> str | None:
+        return NOTHING_STEADY if sides.parts["pages_per_s"] is None else None
 
 
 NOTHING_STEADY = "the list ran out before all slots should have been at work: too few pages"

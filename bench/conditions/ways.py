@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from bench.conditions.condition import Condition, Fields, Params
+from bench.conditions.condition import Condition, Params
 from bench.schema import Ledger
 from bench.sides.protocol import Command, Result
 from bench.sides.servers import Tls
@@ -21,7 +21,7 @@ from bench.sides.sides import Sides
 class Way(Condition):
     def params(self, slots: int) -> Params:
         # Only where there is TLS: points without it are as they were before there was any.
-        return {"tls": self.tls.words} if self.tls else {}
+        return {"tls": self.tls.words} if self.tls and not self.mode else {}
 
     def server(self) -> Sequence[str]:
         return self.tls.arguments if self.tls else ()
@@ -29,7 +29,7 @@ class Way(Condition):
     def command(self, command: Command, sides: Sides) -> Command:
         return replace(command, keep_alive=self.keep_alive)
 
-    def void(self, result: Result, ledger: Ledger, slots: int, parts: Fields) -> str | None:
+    def void(self, sides: Sides, result: Result, ledger: Ledger) -> str | None:
         """By connections and handshakes."""
         if not self.keep_alive and ledger.requests_per_connection_max > 1:
             most = ledger.requests_per_connection_max

@@ -36,13 +36,12 @@ class WithWork(Condition):
         sides.parts["expected"] = expected(sides.server, command.urls or 0, rounds, sides.seed)
         return replace(command, work=Working(rounds=rounds, every=WORK_EVERY, seed=sides.seed))
 
-    def ended(self, sides: Sides) -> None:
+    def ended(self, sides: Sides, result: Result) -> None:
         sides.parts["round_after_us"] = working.measure(sides.parts["body"], sides.cores)
 
-    def seen(self, sides: Sides) -> Fields:
+    def seen(self, sides: Sides, result: Result) -> Fields:
         """The work on the pages that needed it, and the times of both kinds."""
-        ordered = sides.command.work if sides.command else None
-        done = sides.result.work if sides.result else None
+        ordered, done = sides.command.work, result.work
         if done is None or ordered is None:
             return {}
         pages, check = sides.parts["expected"]
@@ -67,8 +66,8 @@ class WithWork(Condition):
             )
         }
 
-    def void(self, result: Result, ledger: Ledger, slots: int, parts: Fields) -> str | None:
-        (pages, check), worked = parts["expected"], result.work
+    def void(self, sides: Sides, result: Result, ledger: Ledger) -> str | None:
+        (pages, check), worked = sides.parts["expected"], result.work
         done = 0 if worked is None else worked.pages
         if worked is None or done != pages:
             return f"{done} pages were worked on, where {pages} needed it"

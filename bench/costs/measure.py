@@ -25,7 +25,7 @@ from bench.machine import cpu
 from bench.machine.instruments import Counts, Instrument
 from bench.plan import backends, workloads
 from bench.plan.participants import MAIN_VARIANTS, Label, Participants, only
-from bench.plan.plan import Turn
+from bench.plan.plan import PlannedTrial
 from bench.plan.profiles import SERVING
 from bench.plan.workloads import SERVED, SITE_SEED, WARMUP_SITE, Point
 from bench.run import judge
@@ -137,17 +137,17 @@ class Lane:
         """What one crawl took, from the start of its process to the end. Raises :class:`Lost`."""
         patience, seed = STEP_S * tool.slowness, 0  # a round has the same seeds on every machine
         bench = Bench(
-            {None: self.server(WARMUP_SITE)},
-            {backend.name: backend},
-            cpu.Pinning([], [], "counts are the same on every processor"),
-            seed,
-            self.scratch,
+            backends={backend.name: backend},
+            seed=seed,
             deadline_s=patience,
+            pinning=cpu.Pinning([], [], "counts are the same on every processor"),
+            scratch=self.scratch,
+            warmups={None: self.server(WARMUP_SITE)},
             pythons={"": [*tool.wrap(self.scratch), *OWN_PYTHON]},
         )
         conditions = (*point.conditions, Slowed(slowness=tool.slowness))
         point = replace(point, interleaved=False, conditions=conditions)
-        trial = Crawling(bench, point, Turn(repeat, point.id, 0, Label(backend.name)), 0)
+        trial = Crawling(bench, point, PlannedTrial(repeat, point.id, 0, Label(backend.name)), 0)
         tool.clear(self.scratch)
         with ExitStack() as stack:
             trial.start(stack, self.server(point.site))
@@ -159,7 +159,7 @@ class Lane:
                 trial.worker.go()
                 trial.result = trial.worker.result(time.monotonic() + patience)
                 trial.collect()
-                if reason := trial.why_void(trial.result, {}):
+                if reason := trial.why_void(trial.result):
                     raise Lost(reason, void=True)
                 trial.worker.end(ENDING_S * tool.slowness)
                 return tool.results(self.scratch)
@@ -188,7 +188,6 @@ class Lane:
                 closing(Progress(PLACES)) as progress,
                 WorkerProcess("the load", module="bench.sides.loader") as load,
             ):
-                server.ready()
                 load.command(
                     Command(
                         backend=name,

@@ -199,10 +199,9 @@ BELOW: Final = (
     "Below 0: a crawl makes such calls now and then, not for each page, and the longer one made "
     "fewer."
 )
-FLOOR_NOTE = (
-    f"× {FLOOR}: instructions, compared with the control {FLOOR}, which has no parser, no frontier "
-    "and no timeouts, and is no backend."
-)
+LACKS: Final = {SERVE: "no parser, no limits and no deadlines"}
+LACKS_USUALLY: Final = "no parser, no frontier and no timeouts, and is no backend"
+"""What the floor does without: as a server, and as a client."""
 
 
 def figure(value: float) -> str:
@@ -248,7 +247,9 @@ def costs_table(accounts: Sequence[Account], workload: str) -> Table:
             cost = account.costs.get(INSTRUCTIONS)
             row.insert(1, f"{cost.median / least.median:.2f}" if cost else MISSING)
     caption = captioned(f"A {ITEMS.get(workload, 'page')} of {workload} needs", rows)
-    return Table(caption, columns, body, notes=[FLOOR_NOTE] if least else [])
+    lacks = LACKS.get(workload, LACKS_USUALLY)
+    note = f"× {FLOOR}: instructions, compared with the control {FLOOR}, which has {lacks}."
+    return Table(caption, columns, body, notes=[note] if least else [])
 
 
 def calls_table(accounts: Sequence[Account], workload: str) -> Table:

@@ -33,7 +33,7 @@ from bench.machine.host import counters, delta, ephemeral_ports
 from bench.machine.memory import Snapshot, added, gain, grown
 from bench.plan import backends, workloads
 from bench.plan.participants import Label
-from bench.plan.plan import Turn
+from bench.plan.plan import PlannedTrial
 from bench.run.trial import Bench, Crawling
 from bench.schema import MemoryParts
 from bench.sides.process import ProcessError, interruptible
@@ -107,11 +107,11 @@ class Host:
         warmups = {tls: self.ends.enter_context(warmup)}
         anywhere = cpu.Pinning([], [], "a fleet uses every processor")
         known = {backend.name: backend for backend in backends.choose([plan.backend])}
-        bench = Bench(warmups, known, anywhere, seed, scratch)
+        bench = Bench(backends=known, seed=seed, pinning=anywhere, scratch=scratch, warmups=warmups)
         for share in plan.shares_of(self.name):
             point = plan.point(share)
-            turn = Turn(0, point.id, share.number, Label(plan.backend))
-            trial = Crawling(bench, point, turn, share.number)
+            planned = PlannedTrial(0, point.id, share.number, Label(plan.backend))
+            trial = Crawling(bench, point, planned, share.number)
             trial.start(self.ends, None)
             trial.worker.what = f"worker {share.number}"
             self.trials.append(trial)
@@ -171,7 +171,7 @@ def judged(trial: Crawling) -> Worker:
         **{name: values[name] for name in Worker.model_fields.keys() & values.keys()},
         digest_expected=trial.server.digest,
         ledger=trial.ledger,
-        void=trial.why_void(trial.result, {}),
+        void=trial.why_void(trial.result),
     )
 
 

@@ -134,7 +134,7 @@ def prefixed() -> list[str]:
 
 def cachegrind() -> Instrument:
     options = ("--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null")
-    words = [*prefixed(), "valgrind", "--trace-children=yes", *options]
+    words = [*prefixed(), "valgrind", "--trace-children=yes", "--vgdb=no", *options]
     cannot = "cannot run this interpreter; try a newer one"
     tool, missing = checked("valgrind", [*words, sys.executable, "-S", "-c", ""], cannot)
     if tool and "setarch" not in words:

@@ -25,7 +25,7 @@ Selection = Collection[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class PlannedTrial:
     """One trial to run: its place in the campaign and in its block, and its label."""
 
     block: int
@@ -40,7 +40,7 @@ class Turn:
 
 
 def key(record: TrialRecord) -> tuple[int, str, Label]:
-    """The :attr:`Turn.key` of the turn that gave this record."""
+    """The :attr:`PlannedTrial.key` of the trial that gave this record."""
     return record.block, record.point, Label.of(record)
 
 
@@ -71,18 +71,18 @@ class PlannedPoint:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The points of a campaign, and all its turns block by block."""
+    """The points of a campaign, and all its trials block by block."""
 
     entries: Sequence[PlannedPoint]
-    blocks: list[list[Turn]]
+    blocks: list[list[PlannedTrial]]
 
     @property
     def points(self) -> dict[str, Point]:
         return {entry.point.id: entry.point for entry in self.entries}
 
     @property
-    def turns(self) -> list[Turn]:
-        return [turn for block in self.blocks for turn in block]
+    def trials(self) -> list[PlannedTrial]:
+        return [trial for block in self.blocks for trial in block]
 
 
 def labels_of(
@@ -254,7 +254,7 @@ def schedule(
     labels: Mapping[str, Mapping[Label, int]],
     seed: int,
     beside: Mapping[str, str] = MappingProxyType({}),
-) -> list[list[Turn]]:
+) -> list[list[PlannedTrial]]:
     """All trials of a campaign, block by block, in the order they run.
 
     ``labels`` says for each point in how many blocks each label takes part; the
@@ -271,12 +271,12 @@ def schedule(
     # Points with a block or two must not all meet in the last block of the campaign.
     phase = {point: rng.randrange(of) for point in sorted(labels)}
     phase |= {point: phase[other] for point, other in beside.items() if other in phase}
-    result: list[list[Turn]] = []
+    result: list[list[PlannedTrial]] = []
     number = dict.fromkeys(labels, 0)
     for block in range(of):
         points = sorted(p for p in labels if takes_part(block, blocks[p], of, phase[p]))
         rng.shuffle(points)
-        turns = []
+        trials = []
         for point in points:
             present = [
                 label
@@ -284,6 +284,6 @@ def schedule(
                 if takes_part(number[point], labels[point][label], blocks[point])
             ]
             number[point] += 1
-            turns += [Turn(block, point, place, label) for place, label in enumerate(present)]
-        result.append(turns)
+            trials += [PlannedTrial(block, point, n, label) for n, label in enumerate(present)]
+        result.append(trials)
     return result

@@ -125,7 +125,9 @@ def _headline(moved: list[str], changes: Mapping[str, Ratio], base: str) -> Head
         text = "Nothing that is held equal changes"
     behind = f"{len(moved)} of {plural(len(changes), 'ratio')}, {plural(blocks, 'block')}"
     only = few(blocks)
-    return Headline(f"{text} a ratio to {base} by 5 %{only}", "no interval" if only else behind)
+    return Headline(
+        f"{text} a ratio to {base} by more than 5 %{only}", "no interval" if only else behind
+    )
 
 
 def _table(measured: Measured, changes: Mapping[str, Ratio], base: str) -> Table:

@@ -37,6 +37,12 @@ from bench.text import count, listing, plural
 Direction = Literal["better", "worse", "no difference shown", "too few blocks", "another machine"]
 Agreement = Literal["agree", "opposite", "A only", "B only", "neither"]
 METRICS: Final = (stats.PAGES_PER_S, stats.CPU_PER_1000, stats.USER_PER_CONNECTION)
+SHORT: Final = {
+    stats.PAGES_PER_S.name: "pages/s",
+    stats.CPU_PER_1000.name: "µs/page",
+    stats.USER_PER_CONNECTION.name: "user B/conn",
+}
+"""How a table names them, with units; a ms per 1000 pages is a µs per page."""
 MORE_IS_BETTER: Final = stats.PAGES_PER_S.name
 MACHINE: Final = ("machine", "cpu_model", "cpu_count", "cpu_quota")
 MEMORY_TOLERANCE: Final = 0.02
@@ -277,7 +283,7 @@ def _ratio(row: ComparedRow) -> str:
 COLUMNS: Final[CellMakers[ComparedRow]] = (
     (name("backend"), lambda row: row.label),
     (name("point"), lambda row: row.point),
-    (words("metric"), lambda row: row.metric),
+    (words("metric"), lambda row: SHORT[row.metric]),
     (Column("A"), lambda row: count(row.a)),
     (Column("B"), lambda row: count(row.b)),
     (Column(f"B / A [{AT_LEVEL}]"), _ratio),

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from typing import Any, Final
 
@@ -26,18 +26,14 @@ from bench.conditions.condition import Params
 from bench.controls import CONTROLS, FAMILY
 from bench.histograms import FloatArray, encode_latency
 from bench.machine import cpu, host
-from bench.plan.durations import sized
-from bench.plan.plan import Turn
 from bench.plan.workloads import SITE_SEED, Point
-from bench.run.trial import Bench, Crawling, Serving, Trial
+from bench.run.trial import Trial
 from bench.run.turns import TurnTaken, level, take_turns
 from bench.schema import Cpu, HostNoise, Switches, TrialRecord, Turns, TurnsRecord
 from bench.sides.group import MOST_TASKS
 from bench.sides.process import threads
 from bench.sides.protocol import Result
 from bench.sides.servers import Server
-from bench.text import now
-from crawlers.backend import Backend
 
 TURNS_DEADLINE_S: Final = 120.0
 """The longest that the turns of one block may take, whatever is still alive."""
@@ -62,19 +58,18 @@ NO_WAIT: Final = (
 
 
 def run(
-    bench: Bench, point: Point, turns: Mapping[int, Turn], server: Server | None = None
+    trials: Sequence[Trial], server: Server | None = None
 ) -> tuple[list[TrialRecord], TurnsRecord]:
-    """Run the trials of one block, with their numbers; records in the order of ``turns``.
+    """Run the trials of one block of a point; records in their order.
 
     ``server`` is that of a whole trial, if it is shared. A label whose worker or server fails
     gives a record that says so, and the others go on. Raises
     :class:`bench.sides.servers.ServerError` when a fixture server does not start.
     """
     began, noise = time.monotonic(), host.start()
-    labels, taken, until = [str(turn.label) for turn in turns.values()], list[TurnTaken](), None
-    kind = Serving if point.load else Crawling
+    labels, taken, until = [str(trial.label) for trial in trials], list[TurnTaken](), None
+    point = trials[0].point
     with ExitStack() as stack:
-        trials = [kind(bench, sized(point, turn.label), turn, n) for n, turn in turns.items()]
         for trial in trials:
             trial.start(stack, server)
         try:
@@ -111,7 +106,7 @@ def run(
     # Each has its share of the time that they spent together.
     share = (time.monotonic() - began) / len(records)
     records = [trial_record.model_copy(update={"trial_s": share}) for trial_record in records]
-    return records, log(taken, labels, point, trials[0].turn.block, until)
+    return records, log(taken, labels, point, trials[0].planned.block, until)
 
 
 def warm(trial: Trial) -> None:
@@ -148,7 +143,7 @@ def alone(trial: Trial) -> None:
         trial.result = trial.worker.result(trial.deadline, sample)
         sample()
         for condition in trial.conditions:
-            condition.ended(trial)
+            condition.ended(trial, trial.result)
         trial.rest()
         trial.collect()
 
@@ -192,7 +187,7 @@ def evenly(turns: list[TurnTaken], trials: Sequence[Trial]) -> tuple[list[TurnTa
     crawls = [
         place
         for place, trial in enumerate(trials)
-        if trial.turn.label.name not in CONTROLS and not trial.broke_off
+        if trial.label.name not in CONTROLS and not trial.broke_off
     ]
     return level(turns, crawls)
 
@@ -287,21 +282,21 @@ AS_SEEN: Final = ("pages", "bytes", "redirects", "statuses", "errors", "digest")
 """What a result says and a record has under the same name."""
 
 
-def identity(point: Point, turn: Turn, backend: Backend, number: int) -> dict[str, Any]:
+def identity(trial: Trial) -> dict[str, Any]:
     """What a record says of a trial before it has run."""
-    label = turn.label
+    point, planned, label, backend = trial.point, trial.planned, trial.label, trial.backend
     own = next((condition for condition in point.varied if condition.name == label.condition), None)
     params: Params = point.params | {"recorder": "times"}
-    for condition in point.under(label):
+    for condition in trial.conditions:
         params |= condition.own
     if own is not None and label.recorded == label.backend:
         params["condition"] = own.name
     control = backend.family == FAMILY
     return {
         "kind": "control" if control else own.kind if own else "trial",
-        "trial": number,
-        "block": turn.block,
-        "position": turn.position,
+        "trial": trial.number,
+        "block": planned.block,
+        "position": planned.position,
         "workload": point.workload,
         "point": point.id,
         "params": params,
@@ -312,12 +307,12 @@ def identity(point: Point, turn: Turn, backend: Backend, number: int) -> dict[st
     }
 
 
-def refused(point: Point, turn: Turn, backend: Backend, number: int, reason: str) -> TrialRecord:
+def refused(trial: Trial) -> TrialRecord:
     return TrialRecord(
-        **identity(point, turn, backend, number),
-        status="refused",
-        reason=reason,
-        started=now(),
+        **identity(trial),
+        status=trial.status,
+        reason=trial.reason,
+        started=trial.started,
         trial_s=0.0,
     )
 
@@ -333,12 +328,13 @@ def recorded(trial: Trial, moved: dict[str, int | None], noise: HostNoise) -> Tr
         seeds["schedule"] = trial.seed
     if trial.result is not None and trial.going:
         fields = measured(trial, trial.result)
-        trial.reason = trial.why_void(trial.result, trial.parts | fields)
+        trial.parts |= fields
+        trial.reason = trial.why_void(trial.result)
         if trial.reason is None and trial.turns is not None and not trial.turns.counted:
             trial.reason = NO_TURN
         trial.status = "ok" if trial.reason is None else "void"
     return TrialRecord(
-        **identity(point, trial.turn, trial.backend, trial.number),
+        **identity(trial),
         **fields,
         status=trial.status,
         reason=trial.reason,
@@ -348,7 +344,7 @@ def recorded(trial: Trial, moved: dict[str, int | None], noise: HostNoise) -> Tr
         pinning={
             "client": client or None,
             "server": server or None,
-            "reason": trial.unpinned or trial.server.not_pinned or pinning.reason,
+            "reason": trial.not_pinned or trial.server.not_pinned or pinning.reason,
         },
         seeds=seeds,
         turns=trial.turns,
@@ -384,5 +380,5 @@ def measured(trial: Trial, result: Result) -> dict[str, Any]:
         inside = trial.within_turns
         fields["service_time"] = encode_latency(inside) if len(inside) else None
     for condition in trial.conditions:
-        fields |= condition.seen(trial)
+        fields |= condition.seen(trial, result)
     return {**fields, **trial.strain(result, fields)}

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import groupby
-from pathlib import Path
 
 from bench import store
-from bench.launch import OWN_PYTHON
-from bench.machine import cpu
-from bench.plan.backends import of_role
 from bench.plan.durations import SHARED_SERVER_SLOTS, trial_s
-from bench.plan.participants import Label
-from bench.plan.plan import Plan, Turn, key
-from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
+from bench.plan.plan import Plan, PlannedTrial, key
+from bench.plan.workloads import Point
 from bench.run import block, ceiling
 from bench.run.block import refused
-from bench.run.trial import Bench, start_server
+from bench.run.trial import Bench, made, start_server
 from bench.schema import EndRecord, TrialRecord
 from bench.sides.process import deferred
-from bench.sides.servers import Server, ServerError, Tls
+from bench.sides.servers import Server, ServerError
 from bench.store import Log, Records
 from bench.terminal import Phases
 from bench.text import now
-from crawlers.backend import Backend
 
 INTERRUPTED = "interrupted"
 
@@ -41,11 +33,8 @@ class Campaign:
     plan: Plan
     store: Log
     display: Phases
-    backends: Mapping[str, Backend]
-    refusals: Mapping[tuple[str, Label], str] = field(default_factory=dict)
-    deadline_s: float | None = None
-    pythons: Mapping[str, Sequence[str]] = field(default_factory=lambda: {"": OWN_PYTHON})
-    _left: list[Turn] = field(init=False)
+    bench: Bench
+    _left: list[PlannedTrial] = field(init=False)
     _began: float = field(init=False, default=0.0)
     _trials_s: float = field(init=False, default=0.0)
     _planned_s: float = field(init=False, default=0.0)  # for the trials that have run
@@ -54,7 +43,7 @@ class Campaign:
     def __post_init__(self) -> None:
         trials = self.earlier.every_trial
         done = {key(record) for record in trials}
-        self._left = [turn for turn in self.plan.turns if turn.key not in done]
+        self._left = [trial for trial in self.plan.trials if trial.key not in done]
         self._number = max((record.trial for record in trials), default=-1) + 1
 
     def run(self) -> EndRecord:
@@ -63,12 +52,14 @@ class Campaign:
         Ctrl-C, SIGTERM and SIGHUP stop it cleanly, with ``complete=False``.
         """
         self._began = time.monotonic()
-        self.display.phase("", len(self.plan.turns))
+        self.display.phase("", len(self.plan.trials))
         reason = None
-        with deferred(), ExitStack() as stack:
+        over_tls = any(self.plan.points[trial.point].over_tls for trial in self._left)
+        with deferred():
             try:
-                self._run(stack)
-                stack.close()
+                with self.bench.opened(over_tls=over_tls):
+                    for (_, point), some in groupby(self._left[:], lambda t: (t.block, t.point)):
+                        self._point(self.plan.points[point], list(some))
             except (KeyboardInterrupt, BrokenPipeError):  # the reader of our output is gone
                 reason = INTERRUPTED
             except ServerError as error:
@@ -85,59 +76,38 @@ class Campaign:
             self.store.append(end)
         return end
 
-    def _run(self, stack: ExitStack) -> None:
-        pinning = stack.enter_context(out_of_the_way())
-        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="c10k-")))
-        over_tls = any(self.plan.points[turn.point].over_tls for turn in self._left)
-        kinds = (None, Tls()) if over_tls else (None,)
-        bench = Bench(
-            warmups={tls: stack.enter_context(warmup_server(pinning, tls)) for tls in kinds},
-            backends=self.backends,
-            pinning=pinning,
-            seed=self.earlier.campaign.seed,
-            scratch=scratch,
-            deadline_s=self.deadline_s,
-            ceilings=self.earlier.ceilings,
-            pythons=self.pythons,
-            free_threaded=self.earlier.campaign.free_threaded,
-        )
-        for (_, point_id), turns in groupby(list(self._left), lambda t: (t.block, t.point)):
-            self._point(bench, self.plan.points[point_id], list(turns))
-
-    def _point(self, bench: Bench, point: Point, turns: list[Turn]) -> None:
+    def _point(self, point: Point, planned: list[PlannedTrial]) -> None:
         """One block of one point: all its labels in turns, or a whole trial of each.
 
         Whole trials share a server. One that is killed fails the trial that was running, and no
         other. What takes turns is recorded when all have ended, all or none: half a block could
         not be paired with the half that a resume adds.
         """
-        block_number = turns[0].block
+        block_number = planned[0].block
         if point.ceiling and all(known.block != block_number for known in self.earlier.ceilings):
-            self._ceiling(bench, point, block_number)
+            self._ceiling(point, block_number)
         with ExitStack() as stack:
             shared: Server | None = None
-            for together in [turns] if point.interleaved else [[turn] for turn in turns]:
-                numbered = dict(enumerate(together, self._number))
-                able, outcomes = dict[int, Turn](), dict[int, TrialRecord]()
-                for number, turn in numbered.items():
-                    if refusal := self.refusals.get((point.id, turn.label)):
-                        backend = of_role(point, turn.label, self.backends)
-                        outcomes[number] = refused(point, turn, backend, number, refusal)
-                    else:
-                        able[number] = turn
+            for together in [planned] if point.interleaved else [[one] for one in planned]:
+                trials = [
+                    made(self.bench, point, one, number)
+                    for number, one in enumerate(together, self._number)
+                ]
+                able = [trial for trial in trials if trial.going]
+                records = [refused(trial) for trial in trials if not trial.going]
                 if able:
                     if point.load is None and not point.interleaved:
-                        shared = self._fit(shared, stack, bench, point)
-                    names = ", ".join(str(turn.label) for turn in able.values())
+                        shared = self._fit(shared, stack, point)
+                    names = ", ".join(str(trial.label) for trial in able)
                     where = f"block {block_number + 1}/{len(self.plan.blocks)} {point.id}"
                     self._show(f"{where} {names}")
-                    records, log = block.run(bench, point, able, shared)
-                    outcomes |= {record.trial: record for record in records}
+                    measured, log = block.run(able, shared)
+                    records += measured
                     if point.interleaved:
                         store.append_turns(self.store.path.parent, log)
-                self._keep(*(outcomes[number] for number in numbered))
+                self._keep(*sorted(records, key=lambda record: record.trial))
 
-    def _fit(self, server: Server | None, stack: ExitStack, bench: Bench, point: Point) -> Server:
+    def _fit(self, server: Server | None, stack: ExitStack, point: Point) -> Server:
         """The server of the trials before, or another.
 
         A large hold leaves thousands of connections behind in the server's ports and memory, so
@@ -148,12 +118,18 @@ class Campaign:
             return server
         stack.close()
         self._show(f"{point.id}: starting the server")
-        return stack.enter_context(start(point, bench.pinning))
+        server = stack.enter_context(self._server(point))
+        server.warm()
+        return server
 
-    def _ceiling(self, bench: Bench, point: Point, number: int) -> None:
-        with start(point, bench.pinning) as server:
+    def _server(self, point: Point) -> Server:
+        return start_server(point, point.conditions, self.bench.pinning.server)
+
+    def _ceiling(self, point: Point, number: int) -> None:
+        with self._server(point) as server:
+            server.warm()
             self._show(f"{point.id}: the server's ceiling")
-            record = ceiling.measure(server, number, bench.pinning.client)
+            record = ceiling.measure(server, number, self.bench.pinning.client)
         if record.reason is not None and not self.earlier.ceilings:
             self._note(record.reason)
         self.store.append(record)
@@ -170,7 +146,7 @@ class Campaign:
 
     def _show(self, what: str) -> None:
         left_s = self._left_s(time.monotonic() - self._began)
-        self.display.to(len(self.plan.turns) - len(self._left), what, left_s)
+        self.display.to(len(self.plan.trials) - len(self._left), what, left_s)
 
     def _note(self, text: str) -> None:
         self.display.console.print(text)
@@ -180,36 +156,6 @@ class Campaign:
         pace = wall_s / self._planned_s if self._planned_s else 1.0
         return pace * self._plan_s(self._left)
 
-    def _plan_s(self, turns: Iterable[Turn]) -> float:
-        able = (turn for turn in turns if (turn.point, turn.label) not in self.refusals)
-        return sum(trial_s(self.plan.points[turn.point], turn.label) for turn in able)
-
-
-def warmup_server(pinning: cpu.Pinning, tls: Tls | None = None) -> Server:
-    """The server on which every worker warms up, in every workload: one plain, one over TLS.
-
-    It has one small site without delay, so that all backends warm up alike and
-    a trial's own server sees nothing but the trial.
-    """
-    return Server(WARMUP_SITE, seed=SITE_SEED, cores=pinning.server, tls=tls)
-
-
-def start(point: Point, pinning: cpu.Pinning) -> Server:
-    server = start_server(point, point.conditions, pinning.server)
-    server.ready()
-    server.warm()
-    return server
-
-
-@contextmanager
-def out_of_the_way() -> Iterator[cpu.Pinning]:
-    """Assign processors to client and server, and keep the harness off the client's."""
-    pinning = cpu.split_cores()
-    before = os.sched_getaffinity(0) if pinning.harness else None
-    if before:
-        cpu.pin(os.getpid(), pinning.harness)
-    try:
-        yield pinning
-    finally:
-        if before:
-            cpu.pin(os.getpid(), sorted(before))
+    def _plan_s(self, trials: Iterable[PlannedTrial]) -> float:
+        able = (one for one in trials if (one.point, one.label) not in self.bench.refusals)
+        return sum(trial_s(self.plan.points[one.point], one.label) for one in able)

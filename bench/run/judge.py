@@ -18,38 +18,37 @@ The rules, in this order; the thresholds are the constants below:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import MappingProxyType
 from typing import Final
 
 from bench import controls
-from bench.conditions.condition import Condition, Fields
+from bench.conditions.condition import Condition
 from bench.launch import program
 from bench.plan.workloads import mean_delay_s
 from bench.schema import Ledger, Limiter, Shares, TrialRecord
 from bench.sides.protocol import Result, Served
+from bench.sides.sides import Sides
 from bench.text import listing
 
 
 def void_reason(
+    sides: Sides,
     conditions: Sequence[Condition],
     result: Result,
     ledger: Ledger,
-    slots: int,
     expected: str | None,
     *,
     urls: int | None = None,
     control: str | None = None,
-    parts: Fields = MappingProxyType({}),
 ) -> str | None:
     """Why this crawl does not count, or None when it does: the first reason that there is.
 
     It counts when it is complete, and every condition of it was met. ``control`` names the
     control, if it is one (:mod:`bench.controls`): only its requests can be checked, for so many
-    ``urls``. ``parts`` is what the conditions saw. None counts that ran a free-threaded interpreter
-    with its lock on.
+    ``urls``. None counts that ran a free-threaded interpreter with its lock on.
     """
     if by := result.mechanism.get("gil_by"):
         return f"the lock of this free-threaded interpreter was on at the end; suspects: {by}"
+    slots = sides.slots
     if all(condition.crawls for condition in conditions):
         if result.stopped:
             return f"the crawl was stopped: {result.stopped}"
@@ -66,7 +65,7 @@ def void_reason(
             return f"{ledger.peak_in_flight} requests in flight at once with {slots} slots"
     if ledger.handshakes and not any(condition.tls for condition in conditions):
         return "the server counted handshakes on plain HTTP"
-    reasons = (condition.void(result, ledger, slots, parts) for condition in conditions)
+    reasons = (condition.void(sides, result, ledger) for condition in conditions)
     return next(filter(None, reasons), None)
 
 

@@ -26,6 +26,7 @@ from bench.plan.plan import Plan, PlannedPoint, Selection
 from bench.plan.profiles import Profile
 from bench.run import judge, preflight
 from bench.run.campaign import INTERRUPTED, Campaign
+from bench.run.trial import Bench
 from bench.schema import CampaignRecord, EndRecord, ResumeRecord, Rung
 from bench.store import Log, Records
 from bench.terminal import Phases, Terminal
@@ -150,14 +151,20 @@ def measure(
         plan=todo,
         store=log,
         display=Phases(console),
-        backends=by_name,
-        refusals=preflight.refusals(todo, by_name, folder, console),
-        deadline_s=options.deadline_s,
-        pythons={"": OWN_PYTHON} | {python.name: python.command for python in options.interpreters},
+        bench=Bench(
+            backends=by_name,
+            seed=record.seed,
+            deadline_s=options.deadline_s,
+            ceilings=earlier.ceilings,
+            pythons={"": OWN_PYTHON}
+            | {found.name: found.command for found in options.interpreters},
+            free_threaded=record.free_threaded,
+            refusals=preflight.refusals(todo, by_name, folder, console),
+        ),
     )
     console.print(
         f"campaign {record.campaign}: profile {record.profile}, {plural(record.blocks, 'block')}, "
-        f"{plural(len(todo.turns), 'trial')} of {', '.join(record.backends)}, seed {record.seed}; "
+        f"{plural(len(todo.trials), 'trial')} of {', '.join(record.backends)}, seed {record.seed}; "
         f"about {minutes(plan_s(todo.entries))} min on the usual machine\n"
         f"records: {shown(log.path)}",
         soft_wrap=True,

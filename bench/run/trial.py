@@ -8,13 +8,15 @@ processor. Both ends compare what they saw.
 
 from __future__ import annotations
 
+import os
+import tempfile
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
-from typing import Final
+from typing import Final, Self
 
 from bench.conditions.condition import Condition, Fields
 from bench.controls import FAMILY, REPEATS
@@ -24,9 +26,9 @@ from bench.machine import cpu
 from bench.machine.objects import PORT
 from bench.plan import durations
 from bench.plan.backends import of_role
-from bench.plan.participants import SPREADING
-from bench.plan.plan import Turn
-from bench.plan.workloads import SITE_SEED, Point
+from bench.plan.participants import SPREADING, Label
+from bench.plan.plan import PlannedTrial
+from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
 from bench.run.judge import BUSY, limiter, served_reason, slot_bound, void_reason
 from bench.run.turns import Taker
 from bench.schema import CeilingRecord, Shares, Status, Turns
@@ -44,18 +46,23 @@ PATIENCE: Final = 10.0
 """What takes turns may last so many times a point's deadline: it waits for the others."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Bench:
-    warmups: dict[Tls | None, Server]  # plain, and over TLS if a trial needs that
     backends: Mapping[str, Backend]
-    pinning: cpu.Pinning
     seed: int
-    scratch: Path
     deadline_s: float | None = None
     ceilings: Sequence[CeilingRecord] = ()  # those measured so far
     # Names of interpreters, and the commands that start them; "" is the harness's own.
     pythons: Mapping[str, Sequence[str]] = field(default_factory=lambda: {"": OWN_PYTHON})
     free_threaded: Collection[str] = ()  # the interpreters without a lock
+    # What this machine forbids at a point: reasons.
+    refusals: Mapping[tuple[str, Label], str] = field(default_factory=dict)
+    pinning: cpu.Pinning = field(default_factory=cpu.split_cores)
+    scratch: Path = Path()
+    # Servers on which every worker warms up, in every workload: plain, and over TLS if one needs
+    # that. They have a small site without delay, so that all backends warm up alike and a trial's
+    # own server sees nothing but the trial.
+    warmups: dict[Tls | None, Server] = field(default_factory=dict)
 
     @property
     def ceiling(self) -> float | None:
@@ -63,6 +70,23 @@ class Bench:
         rates = [record.requests_per_s for record in self.ceilings]
         known = [rate for rate in rates if rate is not None]
         return median(known) if known else None
+
+    @contextmanager
+    def opened(self, *, over_tls: bool) -> Iterator[Self]:
+        """With a folder and warm-up servers, and the harness kept off the client's processor."""
+        own, before = os.getpid(), os.sched_getaffinity(0)
+        if self.pinning.harness:
+            cpu.pin(own, self.pinning.harness)
+        try:
+            with ExitStack() as stack:
+                folder = tempfile.TemporaryDirectory(prefix="c10k-")
+                self.scratch = Path(stack.enter_context(folder))
+                for tls in (None, Tls()) if over_tls else (None,):
+                    server = Server(WARMUP_SITE, seed=SITE_SEED, cores=self.pinning.server, tls=tls)
+                    self.warmups[tls] = stack.enter_context(server)
+                yield self
+        finally:
+            cpu.pin(own, sorted(before))
 
 
 def block_seed(campaign_seed: int, block: int) -> int:
@@ -78,53 +102,53 @@ class Trial(Taker):
     status: Status = "ok"
     reason: str | None = None
     stderr: str | None = None
-    unpinned: str | None = None
+    not_pinned: str | None = None  # why
     turns: Turns | None = None
     waited_s = 0.0  # for a processor, in counted turns; 0 where nobody knows
     within_turns: Sequence[float] | FloatArray = ()
 
-    def __init__(self, bench: Bench, point: Point, turn: Turn, number: int) -> None:
-        self.bench, self.point, self.turn, self.number = bench, point, turn, number
+    def __init__(self, bench: Bench, point: Point, planned: PlannedTrial, number: int) -> None:
+        self.bench, self.point, self.planned, self.number = bench, point, planned, number
+        self.label, self.seed = planned.label, block_seed(bench.seed, planned.block)
         self.slots, self.cores, self.parts = point.slots, bench.pinning.client, {}
-        self.out, self.seed = bench.scratch / f"times-{number}", block_seed(bench.seed, turn.block)
-        self.started = now()
-        self.backend = of_role(point, turn.label, bench.backends)
-        self.conditions = point.under(turn.label)
+        self.out, self.started = bench.scratch / f"times-{number}", now()
+        if reason := bench.refusals.get((point.id, self.label)):
+            self.status, self.reason = "refused", reason
+        self.backend = of_role(point, self.label, bench.backends)
+        self.conditions = point.under(self.label)
         # On loopback the client's send pays for waking the server's processor, which a network
         # card does for a remote server. So it stays awake where the processor counts, if it has
         # one of its own.
+        self.pinning = self.placed()
         apart = bool(self.pinning.server) and not self.pinning.shared
         asleep = any(condition.asleep for condition in self.conditions)
         self.server_polls = point.polls and apart and not asleep
         self.processors = self.pinning.client
-        self.turn_s = durations.turn_s(point, turn.label)
-        self.once = durations.once(point, turn.label)
+        self.turn_s = durations.turn_s(point, self.label)
+        self.once = durations.once(point, self.label)
 
     @property
     def deadline_s(self) -> float:
         return self.bench.deadline_s or self.point.deadline_s
 
-    @property
-    def pinning(self) -> cpu.Pinning:
+    def placed(self) -> cpu.Pinning:
         """Which processors the two sides get: what is under test has the client's.
 
         More than one if it has several threads, unless a condition says otherwise.
         """
-        pinning, wide = self.bench.pinning, self.backend.several_threads
+        narrow = self.bench.pinning
+        now = narrow.unpinned() if self.backend.several_threads else narrow
         for condition in self.conditions:
-            wide = condition.wide(wide, self.turn.label.name)
-        if not wide:
-            return pinning
-        placed = (condition.place(pinning) for condition in self.conditions)
-        return next(filter(None, placed), pinning.unpinned())
+            now = condition.place(now, narrow, self.label.name)
+        return now
 
     def pin(self, pid: int, cores: list[int]) -> None:
-        self.unpinned = self.unpinned or (cpu.pin(pid, cores) if cores else self.pinning.reason)
+        self.not_pinned = self.not_pinned or (cpu.pin(pid, cores) if cores else self.pinning.reason)
 
     @property
     def most_busy(self) -> int:
         """How many processors the client can keep busy: one thread at a time has the lock."""
-        label = self.turn.label
+        label = self.label
         locked = label.name not in SPREADING and label.interpreter not in self.bench.free_threaded
         return 1 if locked else len(self.pinning.client) or 1
 
@@ -167,7 +191,7 @@ class Trial(Taker):
         over_tls = any(condition.tls for condition in self.conditions)
         warmup = self.bench.warmups[Tls() if over_tls else None]
         command = Command(
-            backend=self.turn.label.name,
+            backend=self.label.name,
             prefix=self.server.prefix,
             warmup_prefix=warmup.prefix,
             urls=point.urls,
@@ -198,7 +222,7 @@ class Trial(Taker):
         """Ask the server what it saw."""
 
     @abstractmethod
-    def why_void(self, result: Result, parts: Fields) -> str | None:
+    def why_void(self, result: Result) -> str | None:
         """Why the trial does not count, or None when it does."""
 
     @abstractmethod
@@ -210,7 +234,7 @@ class Trial(Taker):
     @property
     def going(self) -> bool:
         """Whether its crawl can still end well."""
-        return self.status != "failed"
+        return self.status == "ok"
 
     @property
     def broke_off(self) -> bool:
@@ -273,9 +297,9 @@ class Crawling(Trial):
         self._by_ledger = not all(condition.counted for condition in self.point.varied)
         if server is None:
             server = start_server(self.point, self.conditions, cores)
-            stack.enter_context(server)
+            stack.callback(server.stop)
         self.server = self.barrier = server
-        python = self.bench.pythons[self.turn.label.interpreter]
+        python = self.bench.pythons[self.label.interpreter]
         self.worker = WorkerProcess(python=python, extra_environment=self.environment)
         stack.enter_context(self.worker)
         self.tested, self.other = self.worker, server.child
@@ -335,17 +359,16 @@ class Crawling(Trial):
         self.server_cpu = self._used()
         self.ledger = self.server.ledger()
 
-    def why_void(self, result: Result, parts: Fields) -> str | None:
+    def why_void(self, result: Result) -> str | None:
         assert self.ledger is not None
         return void_reason(
+            self,
             self.conditions,
             result,
             self.ledger,
-            self.slots,
             self.server.digest,
             urls=self.point.urls,
             control=self.backend.name if self.backend.family == FAMILY else None,
-            parts=parts,
         )
 
     def strain(self, result: Result, fields: Fields) -> Fields:
@@ -384,9 +407,7 @@ class Crawling(Trial):
 def start_server(point: Point, conditions: Sequence[Condition], cores: list[int]) -> Server:
     """Start a fixture server; it is not waited for."""
     options = [option for condition in conditions for option in condition.server()]
-    return Server(
-        point.site, delay=point.delay, seed=SITE_SEED, cores=cores, wait=False, options=options
-    )
+    return Server(point.site, delay=point.delay, seed=SITE_SEED, cores=cores, options=options)
 
 
 def share_of(rate: float, most: float | None) -> float | None:
@@ -407,11 +428,11 @@ class Serving(Trial):
 
     def launch(self, stack: ExitStack, server: Server | None) -> None:
         """Each of both gets processors of its own."""
-        label, pinning = self.turn.label, self.pinning
+        label, pinning = self.label, self.pinning
         options = [option for condition in self.conditions for option in condition.server()]
         python = self.bench.pythons[label.interpreter]
         self.server = ModelServer(label.name, self.point.site, SITE_SEED, python, options)
-        stack.enter_context(self.server)
+        stack.callback(self.server.stop)
         self.worker = WorkerProcess(f"the load of {label}", module="bench.sides.loader")
         stack.enter_context(self.worker)
         self.tested, self.other = self.server.child, self.worker
@@ -435,9 +456,9 @@ class Serving(Trial):
         self._faults = self.server.page_faults() - self._faults
         self._served = self.server.finish()
 
-    def why_void(self, result: Result, parts: Fields) -> str | None:
+    def why_void(self, result: Result) -> str | None:
         assert self._served is not None
-        return served_reason(self.turn.label.name, result, self._served, self.server.digest)
+        return served_reason(self.label.name, result, self._served, self.server.digest)
 
     def strain(self, result: Result, fields: Fields) -> Fields:
         turns = self.turns
@@ -455,3 +476,9 @@ class Serving(Trial):
 
     def count(self) -> int:
         return self.progress.held()
+
+
+def made(bench: Bench, point: Point, planned: PlannedTrial, number: int) -> Trial:
+    """A trial that has not started, on the site that its label gets."""
+    kind = Serving if point.load else Crawling
+    return kind(bench, durations.sized(point, planned.label), planned, number)

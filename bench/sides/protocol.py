@@ -31,8 +31,8 @@ GO = "go"
 class Schedule:
     """When requests are due: ``rate`` per second, evenly spaced or as a seeded Poisson process.
 
-    A ``ramp`` is the start of a closed loop (:class:`bench.plan.workloads.Opening`): only the first
-    requests of each of ``slots`` slots are due at set times, behind a delay of ``delay_s``,
+    A ``ramp`` is the start of a closed loop (:class:`bench.conditions.schedule.Opening`): only the
+    first requests of each of ``slots`` slots are due at set times, behind a delay of ``delay_s``,
     and the first of all after ``lead_s``.
     """
 

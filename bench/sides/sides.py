@@ -32,13 +32,13 @@ class Sides:
     server: Server
     barrier: Server | Progress  # where connections are held
     worker: WorkerProcess
+    command: Command  # what it was told
     tested: Child
     other: Child
     server_polls: bool  # it never sleeps
     theirs: Sequence[str] = WATCH  # what the other end holds (memory.kernel_growth)
     settle_s = 0.1  # between "all are held" and the reading, so that everybody can sleep
     deadline = float("inf")  # on the monotonic clock
-    command: Command | None = None
     result: Result | None = None
     ledger: Ledger | None = None  # of a fixture server
     server_cpu = (0.0, 0.0)

@@ -206,7 +206,7 @@ def load(command: Command, job: Job) -> tuple[str, Crawl]:
 
 
 def before_import(flip: str) -> None:
-    """Flip what a backend looks at when it is imported (:data:`bench.plan.profiles.FLIPS`)."""
+    """Flip what a backend looks at when it is imported (:data:`bench.conditions.flips.FLIPS`)."""
     if flip == "switch":
         sys.setswitchinterval(SHORT_SWITCH_S)
     elif flip == "selector":

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
-from bench import store
-from bench.cli import DONE, FAILED, INTERRUPTED
 from bench.launch import ROOT
 from bench.plan.participants import usually
 from bench.plan.workloads import Point
 from bench.schema import Ledger
 from bench.sides.protocol import Result
-from bench.store import Records
 from crawlers.registry import MODELS
 
 OUTSIDE = Path(__file__).parent / "outside"
@@ -148,48 +143,6 @@ def wait_for_family(pid: int, met: Callable[[list[psutil.Process]], bool]) -> li
                 return offspring
         time.sleep(0.005)
     raise AssertionError("the children never met the condition")
-
-
-@dataclass(frozen=True, slots=True)
-class Struck:
-    """A campaign that was struck by a signal, and the one that was resumed from it."""
-
-    folder: Path
-    before: Records
-    after: Records
-
-
-def struck_and_resumed(
-    options: Sequence[str],
-    results: Path,
-    number: signal.Signals,
-    met: Callable[[list[psutil.Process]], bool],
-    torn: Callable[[Path], None] = lambda folder: None,
-) -> Struck:
-    """Strike a campaign once its children meet a condition; nothing is left, then resume it.
-
-    ``torn`` may damage the folder in between, as a crash would. The resumed campaign is
-    complete. Its exit code is 0 unless a trial is void, as in turns on a busy machine: callers
-    say which statuses they accept.
-    """
-    arguments = ("run", *options, "--results", str(results), "--no-charts")
-    with started(*arguments) as process:
-        folder = wait_for_lines(results, 1)
-        offspring = wait_for_family(process.pid, met)
-        process.send_signal(number)
-        code = process.wait(300)
-    assert code == (-signal.SIGKILL if number == signal.SIGKILL else INTERRUPTED)
-    assert all_gone(offspring)
-    before = store.load(folder)
-    torn(folder)
-    resumed = harness("run", "--resume", str(folder), "--no-charts")
-    after = store.load(folder)
-    usable = all(each.status == "ok" for each in after.every_trial)
-    codes = (DONE,) if usable else (DONE, FAILED)
-    assert resumed.returncode in codes, resumed.stdout + resumed.stderr
-    assert after.end is not None
-    assert after.end.complete
-    return Struck(folder, before, after)
 
 
 def all_gone(processes: Sequence[psutil.Process], timeout: float = 300) -> bool:

@@ -146,7 +146,7 @@ def resume(folder: Path, records: Records) -> None:
 
 def whole(records: Records) -> None:
     """Check that every turn of the plan was recorded once."""
-    planned = Counter(turn.key for turn in plan.rebuild(records.campaign).turns)
+    planned = Counter(trial.key for trial in plan.rebuild(records.campaign).trials)
     assert Counter(map(plan.key, records.trials)) == planned
 
 

@@ -1,7 +1,8 @@
 """List questions with their points, or the points of a profile, or the backends.
 
-A question is a file in bench/questions/. A point such as throughput-100 is a workload at one
-setting; run --only finds it in any profile. A profile says how often each point is measured.
+A question is a file in bench/questions/; one without points reads what any campaign has. A point
+such as throughput-100 is a workload at one setting; run --only finds it in any profile. A profile
+says how often each point is measured.
 
   python -m bench list                      questions and profiles, on one screen
   python -m bench list --profile quick      its points
@@ -26,6 +27,7 @@ from bench.text import plural
 
 ASKS: Final = re.compile(r'^ASKS: Final = "(.+)"$', re.MULTILINE)
 ONLY: Final = re.compile(r'--only["\s]+([\w,-]+)')
+WHOLE: Final = re.compile(r"python -m bench (?:run )?(--profile \w+|study \w+)")
 QUESTIONS: Final = ROOT / "bench" / "questions"
 
 
@@ -56,20 +58,25 @@ def points(profile: Profile) -> Iterator[str]:
 
 
 def overview() -> Iterator[str]:
-    yield f"{'questions/':<13} {'run --only':<26} asks"
+    rows = [("question", "run --only", "asks")]
     for file in sorted(QUESTIONS.glob("*.py")):
-        if columns := question(file.read_text(encoding="utf-8")):
-            asks, only = columns
-            yield f"{file.stem:<13} {only:<26} {asks}"
+        if columns := question(file.stem, file.read_text(encoding="utf-8")):
+            rows.append((file.stem, *columns))
+    first, second = (max(map(len, column)) for column in [*zip(*rows, strict=True)][:2])
+    for name, only, asks in rows:
+        yield f"{name:<{first}}  {only:<{second}}  {asks}"
     yield ""
     for name, make in profiles.PROFILES.items():
         yield f"--profile {name:<13} {make().summary}"
 
 
-def question(source: str) -> tuple[str, str] | None:
-    """What a file asks, and its points, as its own command has them; None if it is no question.
+def question(name: str, source: str) -> tuple[str, str] | None:
+    """What measures a question, as its own command has it, and what it asks; None for others.
 
     Read from its source: importing all of them takes a second, and numpy.
     """
-    asks, only = ASKS.search(source), ONLY.search(source)
-    return (asks[1], only[1] if only else "") if asks else None
+    if (asks := ASKS.search(source)) is None:
+        return None
+    command = ONLY.search(source) or WHOLE.search(source)
+    profile = f"--profile {name}" if name in profiles.PROFILES else ""
+    return command[1] if command else profile, asks[1]

@@ -2,11 +2,11 @@
 
 Each claim is a file in bench/claims/sentences/. Its numbers come from the trials of campaigns
 and from small experiments. --measure runs these experiments and keeps their results beside the
-first campaign. Without it nothing runs. Writes claims.md and a chart; the campaign's report
-shows them too, the next time you rebuild it.
+first campaign. Without it nothing runs. Writes claims.md; the campaign's report shows the
+verdicts, too, the next time you rebuild it.
 
   python -m bench study claims                               against the reference campaign
-  python -m bench study claims results/A --measure           run the experiments first: 2 minutes
+  python -m bench study claims results/A --measure           run the experiments first: 4 minutes
   python -m bench study claims results/A results/B           B answers what A cannot
 """
 
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "campaign",
         type=Path,
         nargs="*",
-        help="folders under results/ (default: reference, and interpreters if it exists)",
+        help=f"folders of campaigns (default: {', '.join(map(str, map(shown, ledger.usual())))})",
     )
     parser.add_argument("--measure", action="store_true", help="run the experiments first")
     value(parser.add_argument, "--only", names, "A,B", "with --measure: only these")

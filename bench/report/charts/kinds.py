@@ -44,7 +44,7 @@ from bench.text import count
 # --- bars: one or two for each label, plain, of parts, or as marks; in one panel or several ---
 
 ALONE: Final = ((0.0, 0.62),)
-PAIRED: Final = ((-0.2, 0.36), (0.2, 0.36))
+PAIRED: Final = ((-0.22, 0.4), (0.22, 0.4))
 """Place within a row and height: of a single bar, and of one above another."""
 
 HATCH: Final = "//"

@@ -57,6 +57,7 @@ def costs(*backends: Backend, **changes: Any) -> Costs:
         floor=0.02,
         longest_delay_ms=50.0,
         processors=2,
+        descriptors=math.inf,
         backends=backends,
     )
     return replace(made, **changes)
@@ -140,6 +141,14 @@ def test_a_delay_where_none_was_measured_is_said_so() -> None:
     made = replace(costs(ONE), longest_delay_ms=0.0)
     said = command.remarks(made, advise(made, Need(100, 10, 0.1)))
     assert "The delay is 100 ms, measured without one." in said
+
+
+@pytest.mark.parametrize(("rate", "said"), [(100, True), (40_000, False)])
+def test_more_connections_than_descriptors_are_said(rate: float, said: bool) -> None:
+    """A machine that allows 20,000 was advised to hold 100,000 in one process, without a word."""
+    made = costs(backend("one", 50.0), descriptors=20_000)
+    words = " ".join(command.remarks(made, advise(made, Need(30_000, rate, 0.1))))
+    assert ("30,000 connections in a process need as many descriptors" in words) == said
 
 
 def test_tls_of_another_backend_is_said() -> None:

@@ -133,6 +133,14 @@ def test_list_shows_points_and_backends(
     assert any(
         re.fullmatch(r"churn +churn +What does a new connection cost\?", line) for line in lines
     )
+    # The longest row began where no other did; two had nothing that measures them.
+    asked = lines[: lines.index("")]
+    place = asked[0].index("asks")
+    assert {line[place - 2 : place] for line in asked} == {"  "}
+    assert all(line[place].isupper() for line in asked[1:])
+    assert {"--profile equal", "study interpreters"} <= {
+        line[len("interpreters") : place].strip() for line in asked
+    }
 
 
 @pytest.fixture(scope="module")

@@ -13,12 +13,10 @@ from bench.conditions.held import HELD, INTERRUPTED
 from bench.conditions.schedule import NOTHING_STEADY, Opening
 from bench.conditions.ways import ENCRYPTED, HANDSHAKE, NEW, PLAIN, TICKETS
 from bench.conditions.work import WithWork
-from bench.conditions.work import expected as expected_of
 from bench.run.judge import served_reason, void_reason
 from bench.schema import Cancelled, Handshakes
-from bench.sides.protocol import WORK_EVERY, Served, Worked, chosen
-from bench.sides.servers import Server
-from crawlers import work
+from bench.sides.protocol import Served, Worked
+from bench.sides.sides import Sides
 from tests.bench import small
 
 EACH_PAGE = {"connections_opened": 10, "requests_per_connection_max": 1}
@@ -39,6 +37,12 @@ HELD_BACK = {"requests": 4, "distinct": 4}
 WORKED = Worked(pages=2, check=7, cpu_s=0.1, wall_s=0.1, threads=1)
 WORK = WithWork(ms=1)
 OPENING = Opening(slots=4, delay_s=0.01)
+
+
+def four_slots(**parts: Any) -> Sides:
+    sides = Sides()
+    sides.slots, sides.parts = 4, parts
+    return sides
 
 
 def shaken(full: int, resumed: int = 0) -> dict[str, Any]:
@@ -110,18 +114,17 @@ def test_every_disagreement_is_named(
     under: Condition, result: Changes, ledger: Changes, parts: Changes, reason: str | None
 ) -> None:
     found = void_reason(
+        four_slots(**parts),
         [under],
         replace(small.RESULT, **result),
         small.LEDGER.model_copy(update=ledger),
-        4,
         "d",
-        parts=parts,
     )
     assert found == reason or (reason is not None and reason in (found or ""))
 
 
 def test_without_a_digest_nothing_counts() -> None:
-    assert "no digest" in (void_reason([], small.RESULT, small.LEDGER, 4, None) or "")
+    assert "no digest" in (void_reason(four_slots(), [], small.RESULT, small.LEDGER, None) or "")
 
 
 @pytest.mark.parametrize(
@@ -129,7 +132,7 @@ def test_without_a_digest_nothing_counts() -> None:
 )
 def test_a_control_asks_for_every_page_equally_often(requests: int, reason: str | None) -> None:
     ledger = small.LEDGER.model_copy(update={"requests": requests})
-    assert void_reason([], small.RESULT, ledger, 4, None, control="bare") == reason
+    assert void_reason(four_slots(), [], small.RESULT, ledger, None, control="bare") == reason
 
 
 LOADED = replace(small.RESULT, loaded=Served(10, 99, connections=2))
@@ -154,13 +157,3 @@ def test_a_server_and_its_load_must_agree(
     found = served_reason(name, LOADED, served, expected) or ""
     assert wrong in found
     assert bool(wrong) == bool(found)
-
-
-def test_what_the_work_must_come_to_is_calculated_from_the_pages() -> None:
-    with Server("list:60:512", seed=1, cores=[]) as server:
-        pages, check = expected_of(server, 60, 5, 3)
-        numbers = sorted(chosen(60, WORK_EVERY, 3))
-        bodies = list(server.get(f"/p/{number}" for number in numbers))
-        assert pages == len(numbers) == 6
-        assert check == sum(work.do(body, 5).check for body in bodies) % work.LIMIT
-        assert expected_of(server, 60, 6, 3)[1] != check

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from unittest.mock import Mock
 
 import pytest
@@ -13,11 +10,10 @@ import pytest
 from bench.controls import CONTROLS, FAMILY, REPEATS, programs
 from bench.controls.programs import answer_size, prepare
 from bench.sides.protocol import own_times
-from bench.sides.servers import Server, Tls
+from bench.sides.servers import Server
 from crawlers import callbacks, registry
 from crawlers.job import Job
 from crawlers.recorder import ProgressRecorder, TimesRecorder
-from tests.bench.sure import sure
 
 PAGES = 300
 
@@ -91,25 +87,3 @@ def test_the_size_of_an_answer_is_its_head_and_its_length(head: bytes) -> None:
 def test_an_incomplete_head_has_no_size() -> None:
     with pytest.raises(ValueError):
         answer_size(b"HTTP/1.1 200 OK\r\nContent-Le")
-
-
-def test_bare_tls_holds_every_connection_at_once_with_a_handshake_for_each() -> None:
-    with Server("list:20:2048", seed=1, cores=[], tls=Tls()) as server:
-        job = replace(listed(server, 20), slots=20, cafile=str(server.cafile))
-        crawl = prepare("bare_tls", job)
-        server.reset()
-        server.hold()
-        with ThreadPoolExecutor(1) as thread:
-            running = thread.submit(crawl, job, TimesRecorder())
-            try:
-                while server.held() < 20 and not running.done():
-                    time.sleep(0.01)
-                assert not running.done()
-            finally:
-                server.release()
-            report = running.result(60)
-        ledger = server.ledger()
-    assert report.pages == 20
-    assert (ledger.requests, ledger.distinct, ledger.peak_in_flight) == (20, 20, 20)
-    handshakes = sure(ledger.handshakes)
-    assert (handshakes.full, handshakes.failed) == (20, 0)

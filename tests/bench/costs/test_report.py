@@ -244,6 +244,14 @@ def test_a_count_below_0_is_explained() -> None:
     assert report.BELOW not in report.report(run(more)).summary()
 
 
+@pytest.mark.parametrize(("workload", "lacks"), [("fetch", "no frontier"), ("serve", "no limits")])
+def test_the_floor_of_servers_is_that_of_no_client(workload: str, lacks: str) -> None:
+    """The table of servers spoke of a control without a frontier."""
+    bare = sample(backend="bare", fetch={"instructions": 1.0}, serve={"instructions": 1.0})
+    (note,) = report.costs_table(report.accounts(run(bare)), workload).notes
+    assert lacks in note
+
+
 def test_a_server_is_apart_from_the_client_of_its_name() -> None:
     served = sample("serve/instructions", serve={"instructions": 7.0})
     found = run(*counted([9.0]), served.model_copy(update={"part": served.part}))

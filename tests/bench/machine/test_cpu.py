@@ -21,6 +21,10 @@ def siblings(root: Path, *lists: str) -> None:
         put(root, f"sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list", text)
 
 
+FOUR = ("0,2", "1,3", "0,2", "1,3")
+"""Four processors of two cores."""
+
+
 class TestCpu:
     def test_threads_count_and_also_those_that_ended(self) -> None:
         before = sure(cpu.total_clock(os.getpid()))
@@ -44,9 +48,6 @@ class TestCpu:
             other.process.communicate()
         assert cpu.total_clock(other.pid) is None
 
-    def test_two_cores(self, empty: Path) -> None:
-        assert cpu.split_cores([0, 1]) == cpu.Pinning([1], [0], None, [0])
-
     def test_one_core_says_why_and_has_nothing_to_spread(self) -> None:
         pinning = cpu.split_cores([3])
         assert pinning.client == pinning.server == []
@@ -54,38 +55,44 @@ class TestCpu:
         assert pinning.spread("shared") == pinning.spread("apart") == pinning.unpinned() == pinning
         assert not pinning.shared
 
-    def test_hyper_threads_are_kept_apart(self, empty: Path) -> None:
-        siblings(empty, "0,2", "1,3", "0,2", "1,3")
-        pinning = cpu.split_cores([0, 1, 2, 3])
-        assert (pinning.client, pinning.server) == ([3], [0])
-        shared = cpu.split_cores([1, 3])
-        assert (shared.client, shared.server) == ([3], [1])
-        assert "hyper-threads" in (shared.reason or "")
-
     @pytest.mark.parametrize(
-        ("cores", "pairs", "apart", "unpinned"),
+        ("cores", "pairs", "speeds", "client", "server", "harness", "apart", "unpinned"),
         [
-            (2, (), [1], [0, 1]),
-            (4, (), [1, 2, 3], [1, 2, 3]),
-            (4, ("0,2", "1,3", "0,2", "1,3"), [1, 3], [1, 3]),  # the server keeps its sibling
+            ([0, 1], (), (), 1, 0, [0], [1], [0, 1]),
+            ([0, 1, 2, 3], (), (), 3, 0, [1, 2], [1, 2, 3], [1, 2, 3]),
+            # The server keeps its sibling.
+            ([0, 1, 2, 3], FOUR, (), 3, 0, [0], [1, 3], [1, 3]),
+            # Two of one core are apart or shared, or none would be left.
+            ([1, 3], FOUR, (), 3, 1, [1], [3], [1, 3]),
+            ([0, 1, 2, 3], (), (3000, 3000, 1000, 1000), 1, 0, [2, 3], [1, 2, 3], [1, 2, 3]),
         ],
     )
-    def test_a_client_may_get_every_processor_with_the_server_apart_or_not(
-        self, cores: int, pairs: Sequence[str], apart: list[int], unpinned: list[int], empty: Path
+    def test_both_sides_are_kept_apart_and_a_client_may_get_every_processor(
+        self,
+        cores: list[int],
+        pairs: Sequence[str],
+        speeds: Sequence[int],
+        client: int,
+        server: int,
+        harness: list[int],
+        apart: list[int],
+        unpinned: list[int],
+        empty: Path,
     ) -> None:
         siblings(empty, *pairs)
-        pinning = cpu.split_cores(list(range(cores)))
-        assert (pinning.spread("apart").client, pinning.spread("apart").server) == (apart, [0])
+        for core, speed in enumerate(speeds):
+            path = f"sys/devices/system/cpu/cpu{core}/cpufreq/cpuinfo_max_freq"
+            put(empty, path, str(speed))
+        pinning = cpu.split_cores(cores)
+        assert (pinning.client, pinning.server, pinning.harness) == ([client], [server], harness)
+        assert ("hyper-threads" in (pinning.reason or "")) == (cores == [1, 3])
+        alone = pinning.spread("apart")
+        assert (alone.client, alone.server) == (apart, [server])
         shared = pinning.spread("shared")
-        assert shared.client == shared.server == list(range(cores))
+        assert shared.client == shared.server == cores
         several = pinning.unpinned()
-        assert (several.client, several.server, several.shared) == (unpinned, [0], cores == 2)
-
-    def test_two_hyper_threads_are_apart_or_shared(self, empty: Path) -> None:
-        siblings(empty, "0,2", "1,3", "0,2", "1,3")
-        pinning = cpu.split_cores([1, 3])
-        assert pinning.spread("apart").client == [3]  # or none would be left
-        assert pinning.unpinned().shared
+        assert (several.client, several.server) == (unpinned, [server])
+        assert several.shared == (len(cores) == 2)
 
     def test_some_of_the_processors_are_of_one_core_each_first(self, empty: Path) -> None:
         four = cpu.split_cores([0, 1, 2, 3])
@@ -95,14 +102,6 @@ class TestCpu:
         six = cpu.split_cores(list(range(6)))
         assert six.server == [0]
         assert [six.spread("apart", over).client for over in (2, 3)] == [[2, 4], [2, 3, 4]]
-
-    def test_slow_cores_are_avoided(self, empty: Path) -> None:
-        for core, speed in enumerate((3000, 3000, 1000, 1000)):
-            path = f"sys/devices/system/cpu/cpu{core}/cpufreq/cpuinfo_max_freq"
-            put(empty, path, str(speed))
-        pinning = cpu.split_cores([0, 1, 2, 3])
-        assert (pinning.client, pinning.server) == ([1], [0])
-        assert pinning.harness == [2, 3]
 
     def test_pin_moves_every_thread(self) -> None:
         core = cpu.usable_cores()[-1]

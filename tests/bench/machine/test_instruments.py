@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -93,3 +96,19 @@ def test_a_tool_that_cannot_run_the_interpreter_is_missing_with_the_reason(
     first, second = instruments.find(instruments.NAMES)
     assert f"valgrind 9.1 {words[0]}" in str(first.missing)
     assert f"strace 9.1 {words[1]}" in str(second.missing)
+
+
+def test_a_killed_count_leaves_no_file_of_valgrind_behind(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Ctrl-C left three pipes of vgdb in TMPDIR for each count."""
+    tool = instruments.cachegrind()
+    if tool.missing:
+        pytest.skip(tool.missing)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    words = [*tool.wrap(tmp_path), sys.executable, "-S", "-c", "print(flush=True); input()"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as counted:
+        assert counted.stdout is not None
+        counted.stdout.readline()
+        counted.send_signal(signal.SIGKILL)
+    assert not list(tmp_path.glob("vgdb*"))

@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -25,7 +26,8 @@ def shown(found: Sequence[PlannedPoint]) -> dict[str, list[str]]:
 
 
 def recorded(found: Sequence[PlannedPoint], profile: str, seed: int = 5) -> CampaignRecord:
-    first = next(each for each in synthetic.campaign() if isinstance(each, CampaignRecord))
+    (first,) = synthetic.campaign(blocks=0, ended=False)
+    assert isinstance(first, CampaignRecord)
     entries = [entry.record for entry in found]
     return first.model_copy(update={"profile": profile, "seed": seed, "plan": entries})
 
@@ -89,30 +91,38 @@ def test_points_of_two_profiles_have_the_backends_of_both() -> None:
     assert set(servers.backends or ()) == {*profiles.SERVING, *REMEDIES[:2], *profiles.STARRING}
 
 
-def test_the_user_may_set_the_number_of_blocks() -> None:
-    (held,) = plan.select(
-        profiles.profile("full", ["ladder-100"]), [*MODELS, "trio", "twisted"], blocks=10
-    )
-    assert set(held.labels.values()) == {10}
-    (held,) = plan.select(profiles.profile("full", ["c10k-1000"]), [*MODELS, "twisted"], blocks=7)
-    assert held.labels[Label("threads")] == 7
-    assert held.labels[Label("twisted")] == 1
+BOTH = ["threads", "twisted"]
 
 
-def test_backends_that_are_named_are_in_every_block() -> None:
-    (held,) = plan.select(
-        profiles.profile("full", ["c10k-10000"]), ["threads", "twisted"], named=True
-    )
-    assert held.labels == {Label("threads"): 2, Label("twisted"): 2}
-    (open_loop,) = plan.select(profiles.profile("quick", ["openloop-4000"]), ["trio"], named=True)
-    assert list(open_loop.labels) == [Label("trio")]
+@pytest.mark.parametrize(
+    ("profile", "point", "names", "options", "labels"),
+    [
+        ("full", "c10k-1000", BOTH, {}, {"threads": 2, "twisted": 1}),
+        ("full", "c10k-1000", BOTH, {"blocks": 7}, {"threads": 7, "twisted": 1}),
+        ("full", "ladder-100", ["trio", "twisted"], {"blocks": 10}, {"trio": 10, "twisted": 10}),
+        # Backends that are named are in every block.
+        (
+            "full",
+            "c10k-10000",
+            ["threads", "twisted"],
+            {"named": True},
+            {"threads": 2, "twisted": 2},
+        ),
+        ("quick", "openloop-4000", ["trio"], {"named": True}, {"trio": 3}),
+    ],
+)
+def test_the_user_decides_on_blocks(
+    profile: str, point: str, names: list[str], options: dict[str, Any], labels: dict[str, int]
+) -> None:
+    (held,) = plan.select(profiles.profile(profile, [point]), names, **options)
+    assert {str(label): blocks for label, blocks in held.labels.items()} == labels
 
 
-def test_a_rebuilt_plan_has_the_same_turns() -> None:
+def test_a_rebuilt_plan_has_the_same_trials() -> None:
     found = plan.select(profiles.profile("full"), [*MODELS, "trio", "twisted"])
     record = recorded(found, "full")
     again = plan.rebuild(CampaignRecord.model_validate_json(record.model_dump_json()))
-    assert again.turns == plan.make(found, 5).turns
+    assert again.trials == plan.make(found, 5).trials
     assert again.points == plan.make(found, 5).points
     assert [entry.record for entry in again.entries] == record.plan
 
@@ -218,8 +228,8 @@ def test_the_same_seed_gives_the_same_schedule() -> None:
 
 
 def test_points_with_one_block_are_spread_over_the_campaign() -> None:
-    turns = plan.schedule({f"p-{number}": {A: 1} for number in range(40)} | {"q": {A: 5}}, seed=1)
-    assert min(len(block) for block in turns) > 1
+    blocks = plan.schedule({f"p-{number}": {A: 1} for number in range(40)} | {"q": {A: 5}}, seed=1)
+    assert min(len(block) for block in blocks) > 1
 
 
 @given(st.integers(1, 9), st.integers(0, 10), st.integers())

@@ -169,3 +169,12 @@ def test_a_backend_that_lost_all_its_trials_fails() -> None:
     assert found.failed
     assert not compared(replace(whole, trials=void), whole).failed
     assert LOST not in compared(records(), replace(records(), trials=void)).notes, "without a plan"
+
+
+def test_a_table_names_what_it_compares_with_a_unit() -> None:
+    """It was "user_per_conn" and, a line below, "ection", with 17,654 of what?"""
+    (metric,) = (make for column, make in comparison.COLUMNS if column.title == "metric")
+    found = compared(records(), records())
+    named = {row.metric: metric(row) for row in found.rows}
+    assert set(named.values()) <= {"pages/s", "µs/page", "user B/conn"}
+    assert len(named) == len({*named.values()}) > 1

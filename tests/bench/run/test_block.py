@@ -6,10 +6,10 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -27,7 +27,7 @@ from bench.conditions.work import WithWork
 from bench.controls import CONTROLS
 from bench.plan import backends, plan, workloads
 from bench.plan.participants import ABLE, CITED, MAIN_VARIANTS, Label, usually
-from bench.plan.plan import Turn, labels_of
+from bench.plan.plan import PlannedTrial, labels_of
 from bench.plan.workloads import (
     SERVED,
     SITE_SEED,
@@ -41,8 +41,7 @@ from bench.plan.workloads import (
 )
 from bench.run import block as running
 from bench.run import judge
-from bench.run.campaign import out_of_the_way, warmup_server
-from bench.run.trial import Bench, Crawling, Serving, Trial
+from bench.run.trial import Bench, Crawling, Serving, Trial, made
 from bench.run.turns import TurnTaken
 from bench.schema import CeilingRecord, Shares, TrialRecord, Turns, TurnsRecord
 from bench.sides import working
@@ -86,28 +85,48 @@ KNOWN = (
 @pytest.fixture(scope="module")
 def bench() -> Iterator[Bench]:
     """As in a campaign: the harness stays off the client's processor; with TLS."""
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        out_of_the_way() as pinning,
-        tempfile.TemporaryDirectory() as scratch,
-        warmup_server(pinning) as warmup,
-        warmup_server(pinning, Tls()) as over_tls,
-    ):
+    with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(small.OUTSIDE))
         known = CONTROLS | {backend.name: backend for backend in backends.look_up(KNOWN)}
-        warmups: dict[Tls | None, Server] = {None: warmup, Tls(): over_tls}
-        yield Bench(warmups, known, pinning, 5, Path(scratch), deadline_s=120)
+        with Bench(backends=known, seed=5, deadline_s=120).opened(over_tls=True) as opened:
+            yield opened
 
 
 def run(bench: Bench, point: Point, *labels: str, server: Server | None = None) -> Block:
-    turns = [Turn(0, point.id, place, Label.parse(name)) for place, name in enumerate(labels)]
-    return running.run(bench, point, dict(enumerate(turns, 40)), server)
+    planned = [PlannedTrial(0, point.id, n, Label.parse(name)) for n, name in enumerate(labels)]
+    return running.run([made(bench, point, one, n) for n, one in enumerate(planned, 40)], server)
 
 
 def one(bench: Bench, point: Point, label: str, server: Server | None = None) -> TrialRecord:
     """The record of a whole trial."""
     ((record,), _) = run(bench, point, label, server=server)
     return record
+
+
+@pytest.fixture(scope="module")
+def shared(bench: Bench) -> Iterator[Server]:
+    """The server of whole trials of a small crawl, as those of a block share one."""
+    with Server(small.point().site, seed=SITE_SEED, cores=bench.pinning.server) as server:
+        yield server
+
+
+@pytest.fixture
+def huge(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str | None]]:
+    """Whether both sides of a trial may have huge pages when it begins.
+
+    CPython 3.15 asks for them: 8 KiB more for each of a thousand connections, now and then.
+    """
+    seen: list[str | None] = []
+    for kind in (Crawling, Serving):
+
+        def begin(trial: Trial, own: Callable[[Any], None] = kind.begin) -> None:
+            seen.extend(map(huge_pages, (trial.worker.pid, trial.server.pid)))
+            own(trial)
+
+        monkeypatch.setattr(kind, "begin", begin)
+    before = huge_pages(os.getpid())
+    yield seen
+    assert huge_pages(os.getpid()) == before
 
 
 def counts(record: TrialRecord) -> TrialRecord:
@@ -119,8 +138,10 @@ def counts(record: TrialRecord) -> TrialRecord:
 
 
 @pytest.mark.parametrize("label", some((*MODELS, "callbacks#2"), "threads", "callbacks#2"))
-def test_a_crawl_is_measured_and_verified(bench: Bench, label: str) -> None:
-    record = counts(one(bench, small.point(), label))
+def test_a_crawl_is_measured_and_verified(
+    bench: Bench, shared: Server, label: str, huge: list[str | None]
+) -> None:
+    record = counts(one(bench, small.point(), label, shared))
     assert record.pages == 60
     assert record.digest == record.digest_expected
     assert (record.label, record.backend) == (label, label.removesuffix("#2"))
@@ -132,37 +153,19 @@ def test_a_crawl_is_measured_and_verified(bench: Bench, label: str) -> None:
     assert record.limiter is not None
     # One for all labels of a block, from the campaign's seed.
     assert record.seeds["hash"] == 1000 * record.seeds["campaign"] + record.block + 1
+    assert huge == [huge_pages(os.getpid()), huge_pages(shared.pid)]
 
 
 @pytest.mark.parametrize("label", some(MODELS, "threads", "callbacks"))
-def test_memory_is_read_while_every_connection_is_held(bench: Bench, label: str) -> None:
+def test_memory_is_read_while_every_connection_is_held(
+    bench: Bench, label: str, huge: list[str | None]
+) -> None:
     record = counts(one(bench, HOLDING, label))
+    assert huge == [huge_pages(os.getpid()) and "0"] * 2
     memory = sure(record.memory)
     assert memory.connections == sure(record.ledger).peak_in_flight == 40
     assert memory.held.threads >= (40 if label == "threads" else 1)
     assert record.limiter is None
-
-
-@pytest.mark.parametrize(
-    ("point", "allowed"), [(HOLDING, "0"), (hold(30, ONE), "0"), (small.point(), "1")]
-)
-def test_no_huge_page_is_granted_where_memory_is_read(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch, point: Point, allowed: str
-) -> None:
-    """CPython 3.15 asks for them: 8 KiB more for each of a thousand connections, now and then."""
-    seen: list[str | None] = []
-    for kind in (Crawling, Serving):
-
-        def begin(trial: Trial, own: Callable[[Any], None] = kind.begin) -> None:
-            both = (trial.worker.pid, trial.server.pid)
-            seen.extend(map(huge_pages, both))
-            own(trial)
-
-        monkeypatch.setattr(kind, "begin", begin)
-    before = huge_pages(os.getpid())
-    counts(one(bench, point, "callbacks"))
-    assert seen == [before and allowed] * 2
-    assert huge_pages(os.getpid()) == before
 
 
 @pytest.mark.parametrize("label", some(MODELS, "threads", "callbacks"))
@@ -201,9 +204,16 @@ CLOSES = (*CITED, "bare_close")
 
 @pytest.mark.parametrize("label", some(CLOSES, "threads", "async_await", "bare_close"))
 def test_an_interrupted_crawl_is_timed_and_leaves_nothing(bench: Bench, label: str) -> None:
+    """A shell starts what is in the background with SIGINT ignored, and so were its workers."""
     if missing := bench.backends[label].missing:
         pytest.skip(missing)
-    record = counts(one(bench, cancel(EXCHANGES, ONE), label))
+    background = label == "threads"
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if background else None
+    try:
+        record = counts(one(bench, cancel(EXCHANGES, ONE), label))
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
     assert record.kind == ("control" if label == "bare_close" else "trial")
     assert record.errors == {"cancelled": EXCHANGES}
     assert (record.pages, record.pages_per_s, record.limiter) == (0, None, None)
@@ -216,15 +226,6 @@ def test_an_interrupted_crawl_is_timed_and_leaves_nothing(bench: Bench, label: s
     # The barrier fills with a long one, and what is measured has Python's own.
     assert found.switch_interval_s == pytest.approx(sys.getswitchinterval())
     assert record.params["switch_interval_s"] == 10.0
-
-
-def test_a_harness_in_the_background_interrupts_as_well(bench: Bench) -> None:
-    """A shell starts it with SIGINT ignored; its workers did so too, and each trial took 180 s."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        counts(one(bench, cancel(EXCHANGES, ONE), "callbacks"))
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture
@@ -288,7 +289,29 @@ def test_connections_are_held_over_tls(bench: Bench, name: str) -> None:
 
 @pytest.fixture(scope="module")
 def block(bench: Bench) -> Block:
-    return run(bench, TURNED, *LABELS)
+    """Waits for its sockets once, and for none of its processes.
+
+    Each label waited for as long as all sockets together: half a minute in each block. A stopped
+    server does not see SIGTERM, and each took two seconds.
+    """
+    late, real = [], subprocess.Popen.wait
+
+    def wait(self: subprocess.Popen[bytes], timeout: float | None = None) -> int:
+        try:
+            return real(self, timeout)
+        except subprocess.TimeoutExpired:
+            late.append(self.args)
+            raise
+
+    with (
+        mock.patch("bench.machine.host.drain") as drain,
+        mock.patch.object(subprocess.Popen, "wait", wait),
+    ):
+        result = run(bench, TURNED, *LABELS)
+    assert drain.call_count == 1
+    assert late == []
+    assert not list(bench.scratch.iterdir())
+    return result
 
 
 def test_every_crawl_is_complete_and_checked(block: Block) -> None:
@@ -333,28 +356,6 @@ def test_service_times_have_no_stop_inside(block: Block) -> None:
             # An exchange with a stop inside lasts for the turns of all others at least.
             longest_ms = max(wall / 1e3 for wall in block[1].wall_us)
             assert record.service_time.p50_ms < 2 * longest_ms
-
-
-def test_a_block_waits_for_its_sockets_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each label waited for as long as all sockets together: half a minute in each block.
-
-    Nor for its processes: a stopped server does not see SIGTERM, and each took two seconds.
-    """
-    drain, late, real = mock.Mock(), [], subprocess.Popen.wait
-
-    def wait(self: subprocess.Popen[bytes], timeout: float | None = None) -> int:
-        try:
-            return real(self, timeout)
-        except subprocess.TimeoutExpired:
-            late.append(self.args)
-            raise
-
-    monkeypatch.setattr("bench.machine.host.drain", drain)
-    monkeypatch.setattr(subprocess.Popen, "wait", wait)
-    run(bench, SHORTER, "callbacks", "callbacks#2")
-    assert drain.call_count == 1
-    assert late == []
-    assert not list(bench.scratch.iterdir())
 
 
 @pytest.mark.parametrize(("broke_off", "counted"), [(False, 1), (True, 2)])
@@ -404,12 +405,12 @@ def test_a_page_is_measured_in_all_modes_in_one_block(bench: Bench, point: Point
 def test_the_authorities_of_both_servers_are_in_one_file(bench: Bench) -> None:
     """So the context that the warm-up has made serves the trial."""
     point = c10k(2, ONE, tls=True)
-    trial = Crawling(bench, point, Turn(0, point.id, 0, Label("callbacks")), 7)
+    trial = Crawling(bench, point, PlannedTrial(0, point.id, 0, Label("callbacks")), 7)
     with ExitStack() as stack:
         trial.start(stack, None)
         trial.ready()
         trial.tell()
-        told = sure(trial.command)
+        told = trial.command
         assert Path(told.cafile or "").read_text().count("BEGIN CERTIFICATE") == 2
         assert told.warmup_prefix == bench.warmups[Tls()].prefix
         trial.worker.process.kill()
@@ -419,15 +420,13 @@ def test_the_authorities_of_both_servers_are_in_one_file(bench: Bench) -> None:
 
 
 SERVERS = ("callbacks", "threads", "bare")
+APART = ("waitress",) if find_spec("waitress") else ()
+"""It may send a head before its body."""
 
 
-@pytest.fixture(scope="module")
-def served(bench: Bench) -> list[TrialRecord]:
-    return run(bench, SERVING, *SERVERS)[0]
-
-
-def test_servers_take_turns_and_both_ends_agree(bench: Bench, served: list[TrialRecord]) -> None:
-    for record, name in zip(served, SERVERS, strict=True):
+def test_servers_take_turns_and_both_ends_agree(bench: Bench) -> None:
+    records, _ = run(bench, SERVING, *SERVERS, *APART)
+    for record, name in zip(records, (*SERVERS, *APART), strict=True):
         assert counts(record).label == name
         assert record.kind == ("control" if name == "bare" else "trial")
         assert record.params["role"] == "server"
@@ -440,12 +439,6 @@ def test_servers_take_turns_and_both_ends_agree(bench: Bench, served: list[Trial
         assert record.pinning["client"] == (bench.pinning.server or None)
 
 
-def test_a_server_may_send_a_head_before_its_body(bench: Bench) -> None:
-    pytest.importorskip("waitress")
-    for record in run(bench, SERVING, "callbacks", "waitress")[0]:
-        counts(record)
-
-
 def test_each_request_has_a_connection_of_its_own(bench: Bench) -> None:
     for record in run(bench, workloads.accept(10, 6, ONE), *SERVERS)[0]:
         # The site is asked for once before, on one connection.
@@ -453,8 +446,11 @@ def test_each_request_has_a_connection_of_its_own(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(("tls", "name"), [(False, "async_await"), (True, "threads")])
-def test_a_server_holds_connections(bench: Bench, tls: bool, name: str) -> None:
+def test_a_server_holds_connections(
+    bench: Bench, tls: bool, name: str, huge: list[str | None]
+) -> None:
     record = counts(one(bench, hold(30, ONE, tls=tls), name))
+    assert huge == [huge_pages(os.getpid()) and "0"] * 2
     memory = sure(record.memory)
     assert memory.connections == 30
     # Every page once, one more for each connection, and another when they have been held.
@@ -487,23 +483,21 @@ def test_slow_readers_get_what_they_read(bench: Bench) -> None:
 # --- what is not correct, and who dies ---------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("label", "reason"),
-    [
-        ("lazy", "wrong digest"),
-        ("twice", "requests for"),
-        ("greedy", "8 connections opened for 4 slots"),
-    ],
-)
-def test_what_is_not_correct_is_void(bench: Bench, label: str, reason: str) -> None:
+def test_what_is_not_correct_is_void(bench: Bench) -> None:
     where = small.point("tree:200:10:2048", delay="fixed:5")
-    record = one(bench, where, label)
-    assert record.status == "void"
-    assert reason in (record.reason or "")
+    with Server(where.site, delay=where.delay, seed=SITE_SEED, cores=[]) as server:
+        for label, reason in (
+            ("lazy", "wrong digest"),
+            ("twice", "requests for"),
+            ("greedy", "8 connections opened for 4 slots"),
+        ):
+            record = one(bench, where, label, server)
+            assert record.status == "void"
+            assert reason in (record.reason or "")
 
 
-def test_what_a_backend_prints_does_not_forge_a_result(bench: Bench) -> None:
-    assert counts(one(bench, small.point(), "talking")).digest != "forged"
+def test_what_a_backend_prints_does_not_forge_a_result(bench: Bench, shared: Server) -> None:
+    assert counts(one(bench, small.point(), "talking", shared)).digest != "forged"
 
 
 @pytest.mark.parametrize(
@@ -518,6 +512,7 @@ def test_what_a_backend_prints_does_not_forge_a_result(bench: Bench) -> None:
 )
 def test_a_worker_that_fails_is_recorded_with_its_last_words(
     bench: Bench,
+    shared: Server,
     monkeypatch: pytest.MonkeyPatch,
     label: str,
     point: Point,
@@ -526,14 +521,14 @@ def test_a_worker_that_fails_is_recorded_with_its_last_words(
 ) -> None:
     if label == "hang":
         monkeypatch.setattr(bench, "deadline_s", 0.5)
-    record = one(bench, point, label)
+    record = one(bench, point, label, shared if point == small.point() else None)
     assert (record.status, record.elapsed_s, record.cancelled) == ("failed", None, None)
     assert reason in (record.reason or "")
     assert stderr in (record.stderr or "")
 
 
 WHOLE = small.point("tree:9000:5:1024")
-ALONE = (WHOLE, HOLDING, cancel(EXCHANGES, ONE), hold(30, ONE))
+ALONE = (WHOLE, HOLDING, hold(30, ONE))
 DEATHS = [
     *((point, LABELS[:1], (who,)) for point in ALONE for who in ("tested", "other")),
     (SHORTER, LABELS, ("tested", "", "other")),
@@ -567,8 +562,11 @@ def test_a_death_fails_its_own_trial_alone(
 
 
 def test_a_server_that_cannot_start_says_why(bench: Bench) -> None:
-    with pytest.raises(ServerError, match="exit code"):
-        Server("dir:/nowhere/at/all", seed=1, cores=[])
+    with (
+        pytest.raises(ServerError, match="exit code"),
+        Server("dir:/nowhere/at/all", seed=1, cores=[]),
+    ):
+        pass
     record = one(bench, replace(hold(5, ONE), site="nonsense"), "callbacks")
     assert record.status == "failed"  # it is what is under test
     assert "not a site" in (record.stderr or "") + (record.reason or "")
@@ -604,7 +602,7 @@ NARROW = small.point(varied=(replace(ALL, sleeps=False),))
 
 
 def planned(bench: Bench, where: Point, label: str) -> Trial:
-    turn = Turn(0, where.id, 0, Label.parse(label))
+    turn = PlannedTrial(0, where.id, 0, Label.parse(label))
     backend = replace(OURS[turn.label.name], name=turn.label.backend)
     bench = replace(bench, backends={turn.label.backend: backend}, free_threaded=["3.14.0t"])
     return Crawling(bench, where, turn, 0)
@@ -757,8 +755,7 @@ def test_what_the_host_took_from_turns_does_not_change_who_was_full(
     strained = crawl.strain(small.RESULT, {"elapsed_s": 0.1 * turns.wall_s / 0.2})
     assert strained["limiter"] == "server"
     assert strained["shares"].ceiling_share == pytest.approx(0.5)
-    turn = Turn(0, SERVING.id, 0, Label("callbacks"))
-    serving = Serving(bench, SERVING, turn, 0)
+    serving = made(bench, SERVING, PlannedTrial(0, SERVING.id, 0, Label("callbacks")), 0)
     serving.server = mock.Mock(facts={})
     serving.turns = turns.model_copy(update={"cpu_s": 0.19})
     assert serving.strain(small.RESULT, {"mechanism": {}})["limiter"] == "server"

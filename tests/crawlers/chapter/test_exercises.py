@@ -50,6 +50,11 @@ def test_without_task_done_all_pages_come_and_it_never_ends(site: judge.Answer) 
     assert "did not end" in steps.sentence("queue", site, found)
 
 
+def test_one_connection_is_no_plural(site: judge.Answer) -> None:
+    alone = site | {"peak_connections": 1, "says": "", "total": 9, "distinct": 9}
+    assert "; 1 connection at once" in steps.sentence("blocking", site, alone)
+
+
 def test_an_exercise_in_the_background_ends_as_well(site: judge.Answer) -> None:
     """A shell starts it with SIGINT ignored, and its judge waited for it for ever."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
