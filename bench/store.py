@@ -95,10 +95,11 @@ class Log:
         except OSError as error:
             said, then = "the records before this one are safe", "continue with --resume"
             if self._created and not os.fstat(self._file).st_size:
-                said, then = "nothing ran", "run it again"
                 with suppress(OSError):
                     self.path.unlink()
                     self.path.parent.rmdir()  # unless something else is there
+                if not self.path.with_name(FILE_NAME).exists():  # this may be the log of turns
+                    said, then = "nothing ran", "run it again"
             full = error.errno in (errno.ENOSPC, errno.EDQUOT)
             hint = f"; free some space and {then}" if full else ""
             raise StoreError(f"{self.path}: {error.strerror}; {said}{hint}") from None

@@ -30,7 +30,6 @@ class Condition:
 
     name: str = ""
     own: Mapping[str, int | str | None] = field(default_factory=dict)
-    planned: Mapping[str, str] = field(default_factory=dict)  # in those of every trial of the point
     only: tuple[str, ...] | None = None
     kind: Kind = "trial"  # of the label's records
     mode: bool = False  # every label of a point is under one of those: none is without
@@ -53,7 +52,7 @@ class Condition:
     # --- on the way down ---
 
     def params(self, slots: int) -> Params:
-        """What all records of a point have in their parameters."""
+        """What the records of all trials of a point have in their parameters."""
         return {}
 
     def site(self, site: str) -> str:
@@ -71,13 +70,9 @@ class Condition:
         """What the worker is told. The server is there."""
         return command
 
-    def wide(self, wide: bool, name: str) -> bool:
-        """Whether a backend gets more processors than one."""
-        return wide
-
-    def place(self, pinning: Pinning) -> Pinning | None:
-        """Where both sides run if it does; None as always."""
-        return None
+    def place(self, now: Pinning, narrow: Pinning, name: str) -> Pinning:
+        """Where both sides run with a backend: ``narrow`` has one processor for each."""
+        return now
 
     # --- meanwhile ---
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from bench.conditions.condition import Condition
+from bench.conditions.condition import Condition, Params
+from bench.machine.cpu import Pinning
 from bench.sides.protocol import Command
 from bench.sides.sides import Sides
 
@@ -22,13 +23,16 @@ class Flip(Condition):
     flipped: str
     sleeps: bool = True  # so that threads on the server's processor can be compared
 
+    def params(self, slots: int) -> Params:
+        return {"flip": self.name}
+
     def command(self, command: Command, sides: Sides) -> Command:
         return replace(command, flip=self.name)
 
 
 class Processors(Flip):
-    def wide(self, wide: bool, name: str) -> bool:
-        return not wide
+    def place(self, now: Pinning, narrow: Pinning, name: str) -> Pinning:
+        return narrow if now != narrow else narrow.unpinned()
 
 
 class Hash(Flip):
@@ -54,7 +58,6 @@ FLIPS: Final = {
         always=always,
         flipped=flipped,
         own={"flipped": 1},
-        planned={"flip": name},
         asleep=name == "asleep",
         sleeps=name != "asleep",
     )

@@ -17,6 +17,7 @@ from typing import Final
 
 from bench.conditions.condition import Condition, Fields, Params
 from bench.machine import memory
+from bench.machine.cpu import Pinning
 from bench.schema import Cancelled, Ledger
 from bench.sides.leftovers import AS_USUAL
 from bench.sides.process import ProcessError
@@ -67,8 +68,8 @@ class Filling(Condition):
         ramp = Schedule(kind="constant", rate=self.per_s)
         return replace(command, schedule=ramp, switch_interval_s=HOLD_SWITCH_S)
 
-    def wide(self, wide: bool, name: str) -> bool:
-        return False  # memory depends on the number of processors, through malloc's arenas
+    def place(self, now: Pinning, narrow: Pinning, name: str) -> Pinning:
+        return narrow  # memory depends on the number of processors, through malloc's arenas
 
 
 @dataclass(frozen=True, kw_only=True)

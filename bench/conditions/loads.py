@@ -41,11 +41,8 @@ class UnderLoad(Condition):
         )
         return replace(command, load=load)
 
-    def wide(self, wide: bool, name: str) -> bool:
-        return wide and not self.fills
-
-    def place(self, pinning: Pinning) -> Pinning:
-        return pinning.spread("apart")
+    def place(self, now: Pinning, narrow: Pinning, name: str) -> Pinning:
+        return narrow if now == narrow or self.fills else narrow.spread("apart")
 
     def seen(self, sides: Sides, result: Result) -> Fields:
         report = LoadReport(

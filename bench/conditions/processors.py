@@ -13,8 +13,8 @@ from bench.schema import SpreadOver
 class Wide(Condition):
     """Every processor that a client can have."""
 
-    def wide(self, wide: bool, name: str) -> bool:
-        return True
+    def place(self, now: Pinning, narrow: Pinning, name: str) -> Pinning:
+        return narrow.unpinned()
 
 
 ALL = Wide(name="all", own={"processors": "all"}, sleeps=True)
@@ -36,8 +36,6 @@ class Spreading(Condition):
     def params(self, slots: int) -> Params:
         return {"processors": self.how, **({"over": self.over} if self.over else {})}
 
-    def wide(self, wide: bool, name: str) -> bool:
-        return wide or name in self.who
-
-    def place(self, pinning: Pinning) -> Pinning:
-        return pinning.spread(self.how, self.over)
+    def place(self, now: Pinning, narrow: Pinning, name: str) -> Pinning:
+        wide = now != narrow or name in self.who
+        return narrow.spread(self.how, self.over) if wide else narrow

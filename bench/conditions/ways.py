@@ -21,7 +21,7 @@ from bench.sides.sides import Sides
 class Way(Condition):
     def params(self, slots: int) -> Params:
         # Only where there is TLS: points without it are as they were before there was any.
-        return {"tls": self.tls.words} if self.tls else {}
+        return {"tls": self.tls.words} if self.tls and not self.mode else {}
 
     def server(self) -> Sequence[str]:
         return self.tls.arguments if self.tls else ()

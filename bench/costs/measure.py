@@ -188,7 +188,6 @@ class Lane:
                 closing(Progress(PLACES)) as progress,
                 WorkerProcess("the load", module="bench.sides.loader") as load,
             ):
-                server.ready()
                 load.command(
                     Command(
                         backend=name,

@@ -183,10 +183,8 @@ class Point:
             "urls": self.urls,
             **dict.fromkeys(("connections", "rate", "ramp_per_s", "switch_interval_s")),
         }
-        for condition in self.conditions:
+        for condition in (*self.conditions, *self.varied):
             params |= condition.params(self.slots)
-        for condition in self.varied:
-            params |= condition.planned
         if self.modes:
             params["modes"] = " ".join(condition.name for condition in self.modes)
         return params | ({"rounds": self.rounds} if self.rounds else {})

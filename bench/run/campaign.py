@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from bench import store
-from bench.machine import cpu
 from bench.plan.durations import SHARED_SERVER_SLOTS, trial_s
 from bench.plan.plan import Plan, PlannedTrial, key
 from bench.plan.workloads import Point
@@ -119,10 +118,16 @@ class Campaign:
             return server
         stack.close()
         self._show(f"{point.id}: starting the server")
-        return stack.enter_context(start(point, self.bench.pinning))
+        server = stack.enter_context(self._server(point))
+        server.warm()
+        return server
+
+    def _server(self, point: Point) -> Server:
+        return start_server(point, point.conditions, self.bench.pinning.server)
 
     def _ceiling(self, point: Point, number: int) -> None:
-        with start(point, self.bench.pinning) as server:
+        with self._server(point) as server:
+            server.warm()
             self._show(f"{point.id}: the server's ceiling")
             record = ceiling.measure(server, number, self.bench.pinning.client)
         if record.reason is not None and not self.earlier.ceilings:
@@ -154,10 +159,3 @@ class Campaign:
     def _plan_s(self, trials: Iterable[PlannedTrial]) -> float:
         able = (one for one in trials if (one.point, one.label) not in self.bench.refusals)
         return sum(trial_s(self.plan.points[one.point], one.label) for one in able)
-
-
-def start(point: Point, pinning: cpu.Pinning) -> Server:
-    server = start_server(point, point.conditions, pinning.server)
-    server.ready()
-    server.warm()
-    return server

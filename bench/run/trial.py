@@ -119,6 +119,7 @@ class Trial(Taker):
         # On loopback the client's send pays for waking the server's processor, which a network
         # card does for a remote server. So it stays awake where the processor counts, if it has
         # one of its own.
+        self.pinning = self.placed()
         apart = bool(self.pinning.server) and not self.pinning.shared
         asleep = any(condition.asleep for condition in self.conditions)
         self.server_polls = point.polls and apart and not asleep
@@ -130,19 +131,16 @@ class Trial(Taker):
     def deadline_s(self) -> float:
         return self.bench.deadline_s or self.point.deadline_s
 
-    @property
-    def pinning(self) -> cpu.Pinning:
+    def placed(self) -> cpu.Pinning:
         """Which processors the two sides get: what is under test has the client's.
 
         More than one if it has several threads, unless a condition says otherwise.
         """
-        pinning, wide = self.bench.pinning, self.backend.several_threads
+        narrow = self.bench.pinning
+        now = narrow.unpinned() if self.backend.several_threads else narrow
         for condition in self.conditions:
-            wide = condition.wide(wide, self.label.name)
-        if not wide:
-            return pinning
-        placed = (condition.place(pinning) for condition in self.conditions)
-        return next(filter(None, placed), pinning.unpinned())
+            now = condition.place(now, narrow, self.label.name)
+        return now
 
     def pin(self, pid: int, cores: list[int]) -> None:
         self.not_pinned = self.not_pinned or (cpu.pin(pid, cores) if cores else self.pinning.reason)
@@ -299,7 +297,7 @@ class Crawling(Trial):
         self._by_ledger = not all(condition.counted for condition in self.point.varied)
         if server is None:
             server = start_server(self.point, self.conditions, cores)
-            stack.enter_context(server)
+            stack.callback(server.stop)
         self.server = self.barrier = server
         python = self.bench.pythons[self.label.interpreter]
         self.worker = WorkerProcess(python=python, extra_environment=self.environment)
@@ -409,9 +407,7 @@ class Crawling(Trial):
 def start_server(point: Point, conditions: Sequence[Condition], cores: list[int]) -> Server:
     """Start a fixture server; it is not waited for."""
     options = [option for condition in conditions for option in condition.server()]
-    return Server(
-        point.site, delay=point.delay, seed=SITE_SEED, cores=cores, wait=False, options=options
-    )
+    return Server(point.site, delay=point.delay, seed=SITE_SEED, cores=cores, options=options)
 
 
 def share_of(rate: float, most: float | None) -> float | None:
@@ -436,7 +432,7 @@ class Serving(Trial):
         options = [option for condition in self.conditions for option in condition.server()]
         python = self.bench.pythons[label.interpreter]
         self.server = ModelServer(label.name, self.point.site, SITE_SEED, python, options)
-        stack.enter_context(self.server)
+        stack.callback(self.server.stop)
         self.worker = WorkerProcess(f"the load of {label}", module="bench.sides.loader")
         stack.enter_context(self.worker)
         self.tested, self.other = self.server.child, self.worker

@@ -16,6 +16,7 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import (
     AT_LEVEL,
     CPU_PER_1000,
+    MARGINS,
     NO_FLOOR,
     USER_PER_CONNECTION,
     Comparison,
@@ -90,13 +91,16 @@ def basis(compared: Comparison) -> str:
     """``2.9 to 3.8, 95 % interval of 5 blocks; medians 36.7 and 11.2 µs``: what a ratio rests on.
 
     A ratio is one within blocks, so it is not exactly that of the two medians. A difference that no
-    A/A pair speaks for says so.
+    A/A pair speaks for says so, and one of rates of which the server set one.
     """
     blocks = plural(compared.ratio.blocks, "block")
     text = f"{interval(compared)}, {AT_LEVEL} interval of {blocks}; medians {both(compared)}"
-    return text + f", {UNPAIRED}" * (NO_FLOOR in compared.ratio.reason)
+    text += f", {UNPAIRED}" * (NO_FLOOR in compared.ratio.reason)
+    return text + f", {BY_SERVER_TOO}" * compared.server_limited
 
 
+BY_SERVER_TOO: Final = "at least one limited by the server"
+"""What a difference of rates is that says little about the backends."""
 UNPAIRED: Final = "without an A/A pair"
 """What a difference is that exceeds no noise floor, because none is known."""
 
@@ -272,11 +276,18 @@ def leading(analysis: Analysis, metric: Metric, workload: str) -> Comparison | N
     """What the headline of a workload's chart is about.
 
     The largest difference between models at the workload's reference point, or at any
-    point where that shows none.
+    point where that shows none, or one so small that it would be called equivalent.
     """
     point = analysis.reference_point(workload)
     models = of_models(c for c in analysis.compare(metric) if c.workload == workload)
-    return strongest(c for c in models if c.point == point) or strongest(models)
+    here = strongest(c for c in models if c.point == point)
+    return strongest(models) if here is None or tiny(here) else here
+
+
+def tiny(compared: Comparison) -> bool:
+    """Whether the interval lies within the narrowest margin of those that are equivalent."""
+    low, high = compared.ratio.low or 1.0, compared.ratio.high or 1.0
+    return max(high, 1 / low) <= 1 + MARGINS[0]
 
 
 def silence(

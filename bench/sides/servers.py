@@ -67,11 +67,10 @@ class Server:
         delay: str = "none",
         seed: int,
         cores: list[int],
-        wait: bool = True,
         tls: Tls | None = None,
         options: Sequence[str] = (),
     ) -> None:
-        """Start a server; with ``wait=False`` call :meth:`ready` before anything else.
+        """Start a server; call :meth:`ready` before anything else, or enter it as a context.
 
         With ``tls`` it speaks HTTPS, with a certificate of a throw-away authority.
         """
@@ -86,8 +85,6 @@ class Server:
         self.not_pinned: str | None = None
         self._cores = cores
         self._control: http.client.HTTPConnection | None = None
-        if wait:
-            self.ready()
 
     def ready(self) -> None:
         """Wait until the server listens, and keep it on its processors from then on.
@@ -263,6 +260,7 @@ class Server:
         self.child.close()
 
     def __enter__(self) -> Self:
+        self.ready()
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -172,6 +172,15 @@ def test_a_campaign_that_a_full_disk_kept_from_beginning_leaves_nothing(
     ):
         opened.append(RECORDS[0])
     assert not folder.exists()
+    # Its second file is begun after many records: "nothing ran" was false of that.
+    folder.mkdir()
+    (folder / store.FILE_NAME).touch()
+    with (
+        Log(folder / store.TURNS, create=True) as opened,
+        pytest.raises(StoreError, match="are safe; free some space and continue with --resume"),
+    ):
+        opened.append(RECORDS[0])
+    assert [file.name for file in folder.iterdir()] == [store.FILE_NAME]
 
 
 def test_records_of_older_campaigns_without_a_plan_still_load(tmp_path: Path) -> None:

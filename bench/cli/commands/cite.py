@@ -12,12 +12,13 @@ One sentence and a BibTeX entry, with the campaign's id and the checksum of its 
 from __future__ import annotations
 
 import argparse
+import sys
 
 from rich.console import Console
 
 from bench import BenchError, store
 from bench.cli import DONE, options
-from bench.questions import analysis_in
+from bench.questions import analysis_of
 from bench.report import cite, findings
 from bench.text import printable
 
@@ -36,13 +37,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
     file, wanted = store.usual(arguments.campaign), arguments.finding
+    records = store.load(file)
+    if records.unfinished:  # a citation of it is of what may still change
+        words = f"warning: campaign {records.campaign.campaign} is not finished: "
+        print(printable(f"{words}{records.unfinished}"), file=sys.stderr)
     if wanted is None:
-        campaign, sha256 = store.load(file).campaign, cite.checksum(file)
+        campaign, sha256 = records.campaign, cite.checksum(file)
         print(
             printable(f"{cite.text(campaign, sha256)}\n\n{cite.bibtex(campaign, sha256)}"), end=""
         )
         return DONE
-    analysis = analysis_in(file)
+    analysis = analysis_of(records)
     campaign, named = analysis.campaign, findings.named(analysis)
     if wanted == ALL:
         print(printable(findings.listed(named.values(), findings.source(analysis))))

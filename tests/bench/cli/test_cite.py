@@ -68,3 +68,16 @@ def test_without_any_campaign_it_says_how_to_run_one(
 ) -> None:
     assert main([command]) == USAGE
     assert "no campaign here" in capsys.readouterr().err
+
+
+def test_what_is_not_finished_is_cited_with_a_warning(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """While one ran, "the newest" was cited with a checksum that the next trial changed."""
+    records = campaign(blocks=1, samples=10, workloads=["throughput"])
+    folder = str(save(results / "one", records[:-1]))
+    assert main(["cite", folder]) == DONE
+    said = capsys.readouterr()
+    assert said.out.startswith("The c10k-crawlers authors")
+    assert said.err.endswith("is not finished: it has no end record\n")
+    assert said.err.startswith("warning: campaign ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -14,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from bench import launch, store
+from bench import BenchError, launch, store
 from bench.__main__ import main
 from bench.cli import options
 from bench.launch import ROOT
@@ -53,6 +54,22 @@ def test_a_full_disk_is_one_line(command: str, recorded: Path) -> None:
     done = bench(command, *([] if "-" in command else [str(recorded)]), shell="> /dev/full")
     assert done.returncode == 1
     assert done.stderr == "python -m bench: standard output: No space left on device\n"
+
+
+@pytest.mark.parametrize(("number", "code"), [(errno.ENOSPC, 1), (errno.EACCES, 2)])
+def test_a_disk_that_is_full_is_no_bad_usage(
+    number: int, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A campaign that filled the disk ended like a misspelt option."""
+
+    def fails(*_: object) -> int:
+        try:
+            raise OSError(number, os.strerror(number))
+        except OSError as error:
+            raise BenchError(str(error.strerror)) from None
+
+    monkeypatch.setattr("bench.cli.commands.list.run", fails)
+    assert main(["list"]) == code
 
 
 @pytest.mark.parametrize("shell", [slow(">&-"), "<&- >&- 2>&-"])

@@ -562,8 +562,11 @@ def test_a_death_fails_its_own_trial_alone(
 
 
 def test_a_server_that_cannot_start_says_why(bench: Bench) -> None:
-    with pytest.raises(ServerError, match="exit code"):
-        Server("dir:/nowhere/at/all", seed=1, cores=[])
+    with (
+        pytest.raises(ServerError, match="exit code"),
+        Server("dir:/nowhere/at/all", seed=1, cores=[]),
+    ):
+        pass
     record = one(bench, replace(hold(5, ONE), site="nonsense"), "callbacks")
     assert record.status == "failed"  # it is what is under test
     assert "not a site" in (record.stderr or "") + (record.reason or "")
