@@ -27,6 +27,7 @@ from bench.plan.participants import Label
 from bench.schema import Environment, Interpreter, TrialRecord
 from bench.text import KIB, capital, count, listing, plural, significant, times
 from crawlers.catalogue import MODELS, OURS
+from crawlers.registry import LOOP
 
 #: The unit of a metric for one page or connection, and how many of the metric's that is.
 FOR_ONE: Final = {CPU_PER_1000.name: ("µs", 1.0), USER_PER_CONNECTION.name: ("KiB", float(KIB))}
@@ -208,11 +209,16 @@ def is_stack(label: str) -> bool:
     return Label.parse(label).name in WHOLE
 
 
+LONGEST: Final = 20
+"""Characters of a loop of the user's in a chart: its module's name may be longer than a slide."""
+
+
 def named(label: str) -> str:
-    """A label as charts write it: ``aiohttp (stack)``, ``callbacks over TLS``."""
+    """A label as charts write it: ``aiohttp (stack)``, ``callbacks over TLS``, ``…ops:make``."""
     parsed = Label.parse(label)
     under = {"tls": " over TLS", "asleep": ", server asleep"}.get(parsed.condition)
-    return parsed.backend + under if under else f"{label}{' (stack)' * is_stack(label)}"
+    name = parsed.backend + under if under else f"{label}{' (stack)' * is_stack(label)}"
+    return f"…{name[1 - LONGEST :]}" if LOOP in label and len(name) > LONGEST else name
 
 
 def sentence(text: str) -> str:
