@@ -525,6 +525,8 @@ def test_a_worker_that_fails_is_recorded_with_its_last_words(
     assert (record.status, record.elapsed_s, record.cancelled) == ("failed", None, None)
     assert reason in (record.reason or "")
     assert stderr in (record.stderr or "")
+    # It kept on polling, and a server that should sleep for the next trial of the block did not.
+    assert not SHARED[point.site, point.delay].ask("GET", "/poll")["on"]
 
 
 WHOLE = small.point("tree:9000:5:1024")
