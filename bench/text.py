@@ -120,6 +120,15 @@ def listing(words: Sequence[str]) -> str:
     return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
+UNIT: Final = re.compile(r"(\d[\d,.]*) (?=(?:µs|ms|s|KiB|MiB|GiB|KB|MB|%|×|times|pages/s)(?:\W|$))")
+"""A number with its unit behind it."""
+
+
+def unbroken(text: str) -> str:
+    """The text, with each number and its unit on one line."""
+    return UNIT.sub("\\1\N{NO-BREAK SPACE}", text)
+
+
 def printable(text: str) -> str:
     """Text for a terminal: control characters and changes of direction become visible escapes."""
     return CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -141,6 +142,9 @@ def rendered(template: str, **names: object) -> str:
     templates = markup.templates(__name__)
     own = (all_stated, anchor, basis, bounds_words, commit_words, given, machine_words, now, stated)
     templates.filters.update({function.__name__: function for function in own})
+    templates.filters["line"] = partial(markup.read_line, markup.reader())
+    if template.endswith(".html"):
+        templates.finalize = markup.on_one_line
     return templates.get_template(template).render(names)
 
 

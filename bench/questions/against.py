@@ -12,13 +12,24 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import CPU_PER_1000, MIN_BLOCKS, MemoryFit, Metric, Pair, Ratio
+from bench.analysis.stats import (
+    CPU_PER_1000,
+    MIN_BLOCKS,
+    NO_FLOOR,
+    Blocks,
+    Comparison,
+    MemoryFit,
+    Metric,
+    Pair,
+    Ratio,
+)
 from bench.plan.participants import OTHER_LIBRARIES
 from bench.questions.question import Answer, forest
 from bench.show import cells
 from bench.show.figures import Bars, Figure
+from bench.show.measured import US, Measure, Measured
 from bench.show.table import Column, Table, name
-from bench.show.words import against, between, change
+from bench.show.words import UNPAIRED, against, between, change
 from bench.store import Records
 from bench.text import listing
 from crawlers.registry import LOOP
@@ -46,6 +57,7 @@ def words(ratio: Ratio) -> str:
     """What a ratio says; where it decides nothing, how small a difference could have been seen."""
     if ratio.shown and ratio.value is not None:
         ends = between(ratio.value, ratio.low, ratio.high) if ratio.low and ratio.high else ""
+        ends += f", {UNPAIRED}" * (NO_FLOOR in ratio.reason)
         return change(ratio.value) + (f" ({ends})" if ends else "")
     if ratio.verdict == stats.UNDECIDED and ratio.smallest is not None:
         return f"{ratio.verdict} (below {100 * ratio.smallest:.0f} % nothing could be seen)"
@@ -63,13 +75,18 @@ def ratios(analysis: Analysis) -> dict[str, dict[str, Ratio]]:
         PAGE: {c.label: c.ratio for c in family.of(pairs(analysis.records, CPU_PER_1000))},
         memory: _held(analysis.memory, labels),
         f"{memory} over TLS": _held(analysis.memory_over_tls, labels),
-        OPENED: {
-            label: stats.ratio(new[ASYNCIO], new[label], metric=CPU_PER_1000)
-            for label in labels
-            if {label, ASYNCIO} <= new.keys()
-        },
+        OPENED: {c.label: c.ratio for c in _opened(new, labels)},
     }
     return {title: found for title, found in by_column.items() if found}
+
+
+def _opened(new: Mapping[str, Blocks], labels: Sequence[str]) -> list[Comparison]:
+    """Pages with a connection each, corrected together: a metric of their own, without a twin."""
+    measured = Measured(
+        {OPENED: Measure(OPENED, "a page on a new connection, processor time", US)},
+        {label: {OPENED: blocks} for label, blocks in new.items()},
+    )
+    return measured.compared(OPENED, [(ASYNCIO, x) for x in labels if {ASYNCIO, x} <= new.keys()])
 
 
 def _held(fits: Mapping[str, MemoryFit], labels: Sequence[str]) -> dict[str, Ratio]:

@@ -167,7 +167,12 @@ def _steps(releases: Releases, previous: ComparedReleases) -> list[str]:
     for key, by_label in previous.items():
         for before, now in releases.steps:
             here = [c for c in by_label.values() if Label.parse(c.label).interpreter == now]
-            text, what = differences(here, "less"), capital(MEASURES[key].title)
+            parts = [differences(here, "less")]
+            unlike = [c.label for c in here if c.ratio.verdict == stats.OTHER_WORK]
+            if unlike:
+                names = listing([f"`{Label.parse(label).name}`" for label in unlike])
+                parts.append(f"no verdict for {names}: page faults or work differ")
+            text, what = "; ".join(filter(None, parts)), capital(MEASURES[key].title)
             sentences += [f"**{what}, {before} → {now}**: {text}."] if text else []
     return sentences
 

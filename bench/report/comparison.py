@@ -139,8 +139,8 @@ def compare(first: Analysis, second: Analysis, *, force: bool = False) -> Machin
             )
     if not rows:
         raise CompareError(
-            "these two campaigns have no backend at the same workload point in common "
-            "(were they run with the same profile?)"
+            "these two campaigns have no crawl of a closed loop or with connections held that is "
+            "the same in both, and nothing else is judged (were they run with the same profile?)"
         )
     unlike = [point for point, params in asked_a.items() if params != asked_b.get(point, params)]
     notes = {

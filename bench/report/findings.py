@@ -72,15 +72,21 @@ def listed(sentences: Iterable[str], source: str) -> str:
 def source(analysis: Analysis, further: str = f"; {AT_LEVEL} intervals are in parentheses") -> str:
     """The campaign of the findings, its machine and interpreter, and what is compared."""
     campaign, machine = analysis.campaign, analysis.campaign.environment
-    python, base = f", {machine.python}", f"`{campaign.base}`"
+    trials = stats.trials_of(analysis.records)
+    python, counted = f", {machine.python}", {trial.label for trial in trials}
+    # A trial that is not pinned has as many as there are.
+    one_each = all(len(stats.processors(trial, "client")) == 1 for trial in trials)
+    compared = f"Every difference is to `{campaign.base}`"
+    if campaign.base not in counted:
+        compared = f"No trial of `{campaign.base}`, which ratios are to, counts"
     if campaign.interpreters:
-        python, base = "", "the interpreter before the arrow"
-    elif analysis.places is None and FREE in {t.label for t in stats.trials_of(analysis.records)}:
+        python, compared = "", "Every difference is to the interpreter before the arrow"
+    elif FREE in counted and one_each:
         further += "; threads had one processor, as every client here, and cost more on several"
     return (
         f"Campaign `{campaign.campaign}`, profile {campaign.profile}, on "
         f"{machine.cpu_model or 'an unknown processor'} ({machine.cpu_count} processors)"
-        f"{python}. Every difference is to {base}{further}."
+        f"{python}. {compared}{further}."
     )
 
 

@@ -18,6 +18,7 @@ from markupsafe import Markup, escape
 from bench import filesystem
 from bench.analysis.stats import AT_LEVEL
 from bench.palette import COLOUR, dark_of, mix
+from bench.text import unbroken
 
 _REFERENCE: Final = re.compile(r'(?:url\(#|href="#)([\w.-]+)')
 _FONT: Final = re.compile(r"font-family: [^;\"]*; ")
@@ -43,6 +44,11 @@ def templates(module: str, **filters: Callable[..., object]) -> jinja2.Environme
     return environment
 
 
+def on_one_line(value: object) -> object:
+    """Each number of a text with its unit; what a template of a page does with its values."""
+    return unbroken(value) if type(value) is str else value
+
+
 def reader(**options: object) -> MarkdownIt:
     """Reads Markdown with tables, and lets no HTML in it through."""
     return MarkdownIt("commonmark", {"html": False, **options}).enable("table")
@@ -54,8 +60,8 @@ def read(with_: MarkdownIt, text: str) -> Markup:
 
 
 def read_line(with_: MarkdownIt, sentence: str) -> Markup:
-    """The same of a sentence, which is no paragraph of its own."""
-    return _linked(with_.renderInline(sentence))
+    """The same of a sentence, which is no paragraph of its own; numbers keep their units."""
+    return _linked(with_.renderInline(unbroken(sentence)))
 
 
 def _linked(made: str) -> Markup:

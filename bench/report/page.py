@@ -25,7 +25,6 @@ from bench.palette import PALETTES
 from bench.questions import analysis_of, asked
 from bench.report import cite, export, files, findings, markup, summary
 from bench.report.charts import Chart, render_all
-from bench.report.charts.slide import UNIT
 from bench.show.table import Table
 from bench.show.words import footer
 from bench.store import Records
@@ -76,6 +75,7 @@ def page(
 ) -> str:
     """The page, for a campaign whose charts were drawn to ``folder``."""
     templates = markup.templates(__name__)
+    templates.finalize = markup.on_one_line
     reader = markup.reader()
     named, campaign = findings.named(analysis), analysis.campaign
     colours = markup.Colours()
@@ -90,10 +90,7 @@ def page(
     first = shown_first([*pictures])
     return templates.get_template("page.html").render(
         campaign=campaign,
-        answers=[
-            (word, markup.read_line(reader, UNIT.sub("\\1\N{NO-BREAK SPACE}", text)))
-            for word, text in findings.three(named)
-        ],
+        answers=[(word, markup.read_line(reader, text)) for word, text in findings.three(named)],
         versus=[markup.read_line(reader, text) for text in findings.versus(named)],
         further=[markup.read_line(reader, finding) for finding in named.values()],
         footer=footer(analysis),

@@ -16,6 +16,7 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import (
     AT_LEVEL,
     CPU_PER_1000,
+    MARGINS,
     NO_FLOOR,
     USER_PER_CONNECTION,
     Comparison,
@@ -26,6 +27,7 @@ from bench.plan.participants import Label
 from bench.schema import Environment, Interpreter, TrialRecord
 from bench.text import KIB, capital, count, listing, plural, significant, times
 from crawlers.catalogue import MODELS, OURS
+from crawlers.registry import LOOP
 
 #: The unit of a metric for one page or connection, and how many of the metric's that is.
 FOR_ONE: Final = {CPU_PER_1000.name: ("µs", 1.0), USER_PER_CONNECTION.name: ("KiB", float(KIB))}
@@ -90,13 +92,16 @@ def basis(compared: Comparison) -> str:
     """``2.9 to 3.8, 95 % interval of 5 blocks; medians 36.7 and 11.2 µs``: what a ratio rests on.
 
     A ratio is one within blocks, so it is not exactly that of the two medians. A difference that no
-    A/A pair speaks for says so.
+    A/A pair speaks for says so, and one of rates of which the server set one.
     """
     blocks = plural(compared.ratio.blocks, "block")
     text = f"{interval(compared)}, {AT_LEVEL} interval of {blocks}; medians {both(compared)}"
-    return text + f", {UNPAIRED}" * (NO_FLOOR in compared.ratio.reason)
+    text += f", {UNPAIRED}" * (NO_FLOOR in compared.ratio.reason)
+    return text + f", {BY_SERVER_TOO}" * compared.server_limited
 
 
+BY_SERVER_TOO: Final = "at least one limited by the server"
+"""What a difference of rates is that says little about the backends."""
 UNPAIRED: Final = "without an A/A pair"
 """What a difference is that exceeds no noise floor, because none is known."""
 
@@ -204,11 +209,16 @@ def is_stack(label: str) -> bool:
     return Label.parse(label).name in WHOLE
 
 
+LONGEST: Final = 20
+"""Characters of a loop of the user's in a chart: its module's name may be longer than a slide."""
+
+
 def named(label: str) -> str:
-    """A label as charts write it: ``aiohttp (stack)``, ``callbacks over TLS``."""
+    """A label as charts write it: ``aiohttp (stack)``, ``callbacks over TLS``, ``…ops:make``."""
     parsed = Label.parse(label)
     under = {"tls": " over TLS", "asleep": ", server asleep"}.get(parsed.condition)
-    return parsed.backend + under if under else f"{label}{' (stack)' * is_stack(label)}"
+    name = parsed.backend + under if under else f"{label}{' (stack)' * is_stack(label)}"
+    return f"…{name[1 - LONGEST :]}" if LOOP in label and len(name) > LONGEST else name
 
 
 def sentence(text: str) -> str:
@@ -272,11 +282,18 @@ def leading(analysis: Analysis, metric: Metric, workload: str) -> Comparison | N
     """What the headline of a workload's chart is about.
 
     The largest difference between models at the workload's reference point, or at any
-    point where that shows none.
+    point where that shows none, or one so small that it would be called equivalent.
     """
     point = analysis.reference_point(workload)
     models = of_models(c for c in analysis.compare(metric) if c.workload == workload)
-    return strongest(c for c in models if c.point == point) or strongest(models)
+    here = strongest(c for c in models if c.point == point)
+    return strongest(models) if here is None or tiny(here) else here
+
+
+def tiny(compared: Comparison) -> bool:
+    """Whether the interval lies within the narrowest margin of those that are equivalent."""
+    low, high = compared.ratio.low or 1.0, compared.ratio.high or 1.0
+    return max(high, 1 / low) <= 1 + MARGINS[0]
 
 
 def silence(

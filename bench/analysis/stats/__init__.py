@@ -58,6 +58,7 @@ from bench.analysis.stats.metrics import (
 from bench.analysis.stats.ratios import (
     ABOVE,
     EQUIVALENT,
+    MARGINS,
     MIN_BLOCKS,
     NO_FLOOR,
     OTHER_WORK,

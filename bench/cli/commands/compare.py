@@ -1,6 +1,6 @@
 """Compare two campaigns, backend by backend.
 
-Shows how their environments differ, then each backend in A and in B, the ratio with its
+Shows how their environments differ, then each crawler in A and in B, the ratio with its
 interval, and whether the verdicts on its ratio to the base agree, which can be compared even if the
 machines differ. Exits with 1 if something got worse by more than the noise floor, or if a campaign
 is incomplete, so you can use it in CI.

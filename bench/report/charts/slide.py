@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,6 +23,7 @@ from bench import filesystem
 from bench.palette import adapting
 from bench.report.charts.look import DPI, Format, Look
 from bench.show.words import named
+from bench.text import unbroken
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,6 @@ class EndLabel:
     colour: str
     bold: bool = True
 
-
-UNIT: Final = re.compile(r"(\d[\d,.]*) (?=(?:µs|ms|s|KiB|MiB|GiB|KB|MB|%|×|times|pages/s)(?:\W|$))")
-"""A number with its unit: they stay on one line."""
 
 FAR: Final = 60.0
 """Pixels that must be left in the panel beside a name in it."""
@@ -94,7 +91,7 @@ class Slide:
 
     def _wrapped(self, text: str, size: float, weight: str, share: float = 1.0) -> list[str]:
         lines: list[str] = []
-        words = UNIT.sub("\\1\N{NO-BREAK SPACE}", text).split(" ")
+        words = unbroken(text).split(" ")
         while words:
             fits = len(words)
             while fits > 1 and measure(" ".join(words[:fits]), size, weight) > share * self.room:

@@ -283,7 +283,7 @@ def test_check_names_every_fault(tmp_path: Path, capsys: pytest.CaptureFixture[s
         "void",
         "no svg chart",
         "no summary.md",
-        "no report.html",
+        "no report.html; make it with: python -m bench report\n",
     ):
         assert fault in text
 

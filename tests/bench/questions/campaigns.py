@@ -970,6 +970,9 @@ CASES: dict[str, Cases] = {
         "crawlers alone": lambda: usual(campaign, workloads=("c10k",)),
     },
     "mixed_server": {
+        "too few requests for a p99": lambda: where(
+            usual(beside_work), lambda t: t.response_time is not None, response_time__count=999
+        ),
         "four blocks": lambda: usual(beside_work, blocks=4),
         "the load was late": lambda: usual(beside_work, late=10_000),
     },

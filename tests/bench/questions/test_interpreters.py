@@ -9,12 +9,12 @@ import pytest
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.questions import analysis_of
-from bench.questions.interpreters import Releases
+from bench.questions.interpreters import Releases, answer
 from bench.report import summary
 from bench.schema import Interpreter
 from bench.show import words as wording
 from bench.store import Records
-from tests.bench import synthetic
+from tests.bench import committed, synthetic
 from tests.bench.sure import sure
 
 
@@ -69,6 +69,14 @@ def test_no_step_crosses_kinds_of_build() -> None:
     without = synthetic.compared(made().records, stats.CPU_PER_1000)
     assert {c.base for c in without} == {"callbacks@3.11.7"}
     assert len(without) == 4 * 5 - 1
+
+
+def test_a_step_without_a_verdict_is_not_silent() -> None:
+    """Threads of 3.13t took other page faults, and their step named three models of four."""
+    found = sure(answer(committed.analysis("interpreters")))
+    steps = map(str, found.details.values())
+    (step,) = (text for text in steps if "page, 3.13.5 → 3.13.5t**" in text)
+    assert step.endswith("no verdict for `threads`: page faults or work differ.")
 
 
 def test_differing_builds_are_warned_of() -> None:

@@ -118,3 +118,15 @@ def test_where_threads_ran_is_said_of_valid_trials_alone() -> None:
     assert said in findings.source(analysed(lines))
     void = where(lines, lambda trial: trial.label == "threads", status="void", reason="x")
     assert said not in findings.source(analysed(void))
+    anywhere = {"client": None, "server": None, "reason": "not allowed"}
+    unpinned = where(lines, lambda trial: trial.label == "threads", pinning=anywhere)
+    assert said not in findings.source(analysed(unpinned)), "on as many as there are"
+
+
+def test_no_difference_is_said_to_be_to_a_backend_without_a_trial_that_counts() -> None:
+    lines = campaign(samples=30, workloads=("throughput",), base="callbacks")
+    assert "Every difference is to `callbacks`" in findings.source(analysed(lines))
+    void = where(lines, lambda trial: trial.label == "callbacks", status="void", reason="x")
+    said = findings.source(analysed(void))
+    assert "No trial of `callbacks`, which ratios are to, counts" in said
+    assert "Every difference" not in said

@@ -22,6 +22,7 @@ from bench.palette import dark_of
 from bench.questions import analysis_of
 from bench.report import charts, cite, export, files, markup, page, summary
 from bench.store import Records
+from bench.text import unbroken
 from tests.bench import committed
 from tests.bench.cli.test_cli import save
 from tests.bench.study.made import experiments as experimented
@@ -162,9 +163,9 @@ def test_the_page_has_every_table_of_the_summary(folder: Path) -> None:
         end = text.index("</table>", start)
         rest = text[end : text.find("<caption>", end)]
         shown = text[start:end]
-        assert all(str(escape(title)) in shown for title in table.header)
-        assert all(str(escape(cell)) in shown for row in table.rows for cell in row)
-        assert all(line in unescape(rest) for line in (table.about, *table.notes))
+        assert all(str(escape(unbroken(title))) in shown for title in table.header)
+        assert all(str(escape(unbroken(cell))) in shown for row in table.rows for cell in row)
+        assert all(unbroken(line) in unescape(rest) for line in (table.about, *table.notes))
 
 
 def test_the_page_shows_the_verdict_on_every_claim_that_was_tested(folder: Path) -> None:
@@ -177,7 +178,21 @@ def test_the_page_shows_the_verdict_on_every_claim_that_was_tested(folder: Path)
         for words in (claim.title, claim.sentence, claim.url, claim.source):
             assert words in section
         for judged in each.judged:
-            assert f"{ledger.now(judged)}</strong> {judged.words}" in section
+            words = re.sub("`(.+?)`", r"<code>\1</code>", unbroken(judged.words))
+            assert f"{unbroken(ledger.now(judged))}</strong> {words}" in section
+    # Commands stood there in backquotes.
+    assert "<code>python -m bench study claims" in section
+    assert "`" not in section
+
+
+def test_a_number_stands_on_one_line_with_its_unit(folder: Path) -> None:
+    """On a phone "82" ended a line and "% less" began the next."""
+    text = (folder / files.PAGE).read_text()
+    text = re.sub(r"(?s)<(style|script|svg|pre)\b.*?</\1>", "", text)
+    assert (
+        re.findall(r"\d (?:µs|ms|KiB|MiB|%|times|pages/s)(?!\w)", re.sub("<[^>]*>", "", text)) == []
+    )
+    assert "95\N{NO-BREAK SPACE}%" in text
 
 
 def test_the_short_answer_is_yes_or_says_why_not(folder: Path) -> None:

@@ -20,10 +20,11 @@ from bench.schema import TrialRecord
 from bench.show.figures import Bars, Figure, Panel
 from bench.show.measured import MS, US
 from bench.show.table import MISSING
-from bench.show.words import BY_SERVER
+from bench.show.words import BY_SERVER, named
 from tests.bench import synthetic
 from tests.bench.report.charts.campaigns import changed, designs, made
 from tests.bench.report.looks import crowded
+from tests.bench.synthetic import where
 
 
 def test_what_is_crowded_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,6 +86,19 @@ def test_server_limited_points_are_hollow() -> None:
     )[name]
     assert hollow_markers(limited) == 1
     assert BY_SERVER in limited.notes
+
+
+def test_the_long_name_of_a_loop_of_the_user_s_leaves_room_for_its_chart() -> None:
+    """Axes without a width made the layout raise, at the end of a run and in report."""
+    loop = "mycompany.networking.experimental.loops:make_loop"
+    lines = made(backends=(*synthetic.MODELS, "uvloop"))
+    renamed = where(lines, lambda trial: trial.label == "uvloop", label=loop, backend=loop)
+    look = Look("wide", [*synthetic.MODELS, loop])
+    with style(look):
+        for figure in designs(renamed).values():
+            laid_out(figure, look)
+    assert named(loop) == "…tal.loops:make_loop"
+    assert named("threads_one_processor@3.13.5t") == "threads_one_processor@3.13.5t"
 
 
 def test_spread_apart() -> None:
