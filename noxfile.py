@@ -33,6 +33,9 @@ pytest-xdist 3.8 ignores its ``xdist_group`` marker under pytest 9.2. It would s
 of the most tests; tests/conftest.py begins with those that take longest, so that none is left over.
 """
 
+DRAWN_S = 300.0
+"""The longest that an interrupted campaign takes to stop and to draw its charts."""
+
 COLLECTED = ("tests", "crawlers/conformance")
 """Where tests are: those of the backends are run by programs that tests start."""
 
@@ -46,7 +49,8 @@ def install(session: nox.Session, *extras: str) -> None:
 def bench(session: nox.Session) -> None:
     """Measure and draw: quick profile; -- --profile full, -k churn, --backends a,b."""
     install(session, "bench", "variants")
-    session.run("python", "-m", "pytest", "bench", *session.posargs)
+    # After Ctrl-C it still draws what was measured, and says how to continue; nox would wait 0.3 s.
+    session.run("python", "-m", "pytest", "bench", *session.posargs, interrupt_timeout=DRAWN_S)
 
 
 @nox.session(python=["3.11", "3.12", "3.13", "3.13t", "3.14", "3.14t", "3.15", "3.15t"])

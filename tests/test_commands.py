@@ -166,3 +166,11 @@ def test_all_kinds_of_text_are_read() -> None:
         f"`python -m bench run --only {UNKNOWN}`"
     ]
     assert list(quoted(f"`python -m bench run --only {UNKNOWN}`")) == []
+
+
+def test_nox_waits_until_an_interrupted_campaign_is_drawn() -> None:
+    """It killed one half a second after Ctrl-C: no chart, and no word about --resume."""
+    tree = ast.parse((ROOT / "noxfile.py").read_text())
+    (bench,) = (x for x in tree.body if isinstance(x, ast.FunctionDef) and x.name == "bench")
+    calls = [call for call in ast.walk(bench) if isinstance(call, ast.Call)]
+    assert any(word.arg == "interrupt_timeout" for call in calls for word in call.keywords)

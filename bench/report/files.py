@@ -8,6 +8,7 @@ from typing import Final
 
 from bench import store
 from bench.controls import CONTROLS
+from bench.launch import program
 from bench.schema import CampaignRecord
 from bench.store import Records
 
@@ -60,7 +61,8 @@ def check(folder: Path, *, drawn: bool = True) -> Checked:
         # PNG files may be missing: a repository keeps what its pages show.
         faults += void + ["no svg chart was drawn"] * (not [*(folder / CHARTS).glob("*.svg")])
         made = (folder / name for name in (PAGE, SUMMARY, CITATION))
-        faults += [f"no {x.name}" for x in made if not (x.is_file() and x.stat().st_size)]
+        missing = [x.name for x in made if not (x.is_file() and x.stat().st_size)]
+        faults += [f"no {name}; make it with: {program()} report" for name in missing]
     else:
         failed += void
     if len(failed) > FAILED_SHARE * len(records.trials):

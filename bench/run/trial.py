@@ -269,7 +269,7 @@ class Trial(Taker):
             self.progress.close()
 
     def release(self) -> None:
-        """Hold nothing any more, whatever happened."""
+        """Leave the barrier as it was, whatever happened."""
         self.barrier.release()
 
     def forget(self) -> None:
@@ -402,6 +402,8 @@ class Crawling(Trial):
     def release(self) -> None:
         if self.server.alive:  # what is lost with it, the trial says elsewhere
             super().release()
+            if self.server_polls:
+                self.server.poll(False)  # or the next trial of the block, which shares it, is awake
 
 
 def start_server(point: Point, conditions: Sequence[Condition], cores: list[int]) -> Server:

@@ -149,10 +149,19 @@ WIDTH: Final = 80
 LIGHT: Final = 0.1
 """Of a processor: who needs no more than this may choose by other things."""
 
+LEAST: Final = 0.001
+"""Of a processor: less is not shown in digits."""
+
+
+def processors(row: AdviceRow) -> str:
+    needed = row.processors or 0.0
+    return significant(needed, 3) if needed >= LEAST else f"< {LEAST:g}"
+
+
 COLUMNS: Final[CellMakers[AdviceRow]] = [
     (name("backend"), lambda row: row.name),
     (Column("group", drop=1), lambda row: str(row.group)),
-    (Column("processors"), lambda row: significant(row.processors or 0.0, 3)),
+    (Column("processors"), processors),
     (Column("processes", drop=1), lambda row: text.count(row.processes or 0)),
     (Column("memory"), lambda row: size_words(row.memory_bytes) if row.memory_bytes else MISSING),
     (Column("page", drop=2), lambda row: text.duration((row.total_us or 0.0) / 1000, 3)),

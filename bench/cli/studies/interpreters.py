@@ -40,7 +40,9 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     given = arguments.pythons
     usable, missing = interpreters.chosen(given) if given else interpreters.find()
     if arguments.jit:
-        usable = interpreters.with_jit(usable)
+        plain, usable = usable, interpreters.with_jit(usable)
+        if len(usable) == len(plain):
+            missing["with a JIT"] = "none of these has one that is compiled in and off"
     for interpreter in usable:
         build = words.build_words(interpreter.record.build)
         console.print(f"CPython {interpreter.name}: {build}")

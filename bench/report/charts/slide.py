@@ -40,6 +40,9 @@ class EndLabel:
 FAR: Final = 60.0
 """Pixels that must be left in the panel beside a name in it."""
 
+EVENED: Final = (0.95, 0.9, 0.85, 0.8, 0.75)
+"""Shares of the room to try, where a single word is left for the last line."""
+
 APART: Final = 6.0
 """Pixels between words at ticks."""
 
@@ -100,6 +103,17 @@ class Slide:
             del words[:fits]
         return lines
 
+    def _evened(self, text: str, size: float, weight: str) -> list[str]:
+        """Lines of which the last is not a single word, if that takes no further line."""
+        lines = self._wrapped(text, size, weight)
+        for share in EVENED:
+            if len(lines) == 1 or " " in lines[-1]:
+                break
+            narrower = self._wrapped(text, size, weight, share)
+            if len(narrower) == len(lines):
+                lines = narrower
+        return lines
+
     def _line(self, x: Sequence[float], y: Sequence[float], **how: object) -> None:
         """A line from pixel to pixel."""
         width, height = (side * DPI for side in self.look.size)
@@ -121,7 +135,7 @@ class Slide:
     def _block(self, text: str, y: float, size: float, weight: str, colour: str) -> float:
         """Lines from ``y`` downwards; returns the height in inches below them."""
         width, height = self.look.size
-        for line in self._wrapped(text, size, weight):
+        for line in self._evened(text, size, weight):
             self._text(line, self.LEFT / width, y / height, size, weight, colour, "top")
             y -= size / 72 * 1.28
         return y

@@ -55,6 +55,16 @@ def test_the_example_of_the_help_advises_from_the_reference(
     assert (FURTHER in unwrapped(said)) == (costs.longest_delay_ms * BEYOND <= 200)
 
 
+def test_next_to_nothing_of_a_processor_has_no_digits(
+    small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A page in ten seconds needed "0.00000395" processors."""
+    assert main(["advise", "--rate", "0.1", "--results", str(small)]) == DONE
+    said = capsys.readouterr().out
+    assert "< 0.001" in said
+    assert "0.0000" not in said
+
+
 def test_json_is_one_object_with_every_backend(
     small: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

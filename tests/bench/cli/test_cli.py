@@ -18,6 +18,7 @@ from bench import store
 from bench.__main__ import main
 from bench.cli import command, commands, studies
 from bench.launch import RESULTS
+from bench.machine import interpreters
 from bench.plan.backends import as_server
 from bench.plan.profiles import PROFILES
 from bench.run import runner
@@ -61,6 +62,15 @@ def test_every_module_is_a_command_with_help(
     text = capsys.readouterr().out
     assert command.description(name, package).partition("\n")[0] in text
     assert "Exit codes" in text
+
+
+def test_a_jit_that_no_interpreter_has_is_not_silent(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """--jit measured an interpreter without one, and said nothing."""
+    monkeypatch.setattr(interpreters, "with_jit", list)
+    assert main(["study", "interpreters", "--jit", sys.executable, "--only", "none"]) == USAGE
+    assert "NOT MEASURED: CPython with a JIT: none of these" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("command", [["run"], ["study", "interpreters"]])
@@ -283,7 +293,7 @@ def test_check_names_every_fault(tmp_path: Path, capsys: pytest.CaptureFixture[s
         "void",
         "no svg chart",
         "no summary.md",
-        "no report.html",
+        "no report.html; make it with: python -m bench report\n",
     ):
         assert fault in text
 

@@ -30,7 +30,6 @@ from bench.plan.participants import ABLE, CITED, MAIN_VARIANTS, Label, usually
 from bench.plan.plan import PlannedTrial, labels_of
 from bench.plan.workloads import (
     SERVED,
-    SITE_SEED,
     Point,
     c10k,
     cancel,
@@ -41,7 +40,7 @@ from bench.plan.workloads import (
 )
 from bench.run import block as running
 from bench.run import judge
-from bench.run.trial import Bench, Crawling, Serving, Trial, made
+from bench.run.trial import Bench, Crawling, Serving, Trial, made, start_server
 from bench.run.turns import TurnTaken
 from bench.schema import CeilingRecord, Shares, TrialRecord, Turns, TurnsRecord
 from bench.sides import working
@@ -90,6 +89,8 @@ def bench() -> Iterator[Bench]:
         known = CONTROLS | {backend.name: backend for backend in backends.look_up(KNOWN)}
         with Bench(backends=known, seed=5, deadline_s=120).opened(over_tls=True) as opened:
             yield opened
+        for server in SHARED.values():
+            server.stop()
 
 
 def run(bench: Bench, point: Point, *labels: str, server: Server | None = None) -> Block:
@@ -97,17 +98,19 @@ def run(bench: Bench, point: Point, *labels: str, server: Server | None = None) 
     return running.run([made(bench, point, one, n) for n, one in enumerate(planned, 40)], server)
 
 
-def one(bench: Bench, point: Point, label: str, server: Server | None = None) -> TrialRecord:
+SHARED: dict[tuple[str, str], Server] = {}
+"""The servers of whole trials, by site and delay: as in a campaign, many have the same."""
+
+
+def one(bench: Bench, point: Point, label: str) -> TrialRecord:
     """The record of a whole trial."""
+    server, key = None, (point.site, point.delay)
+    if point.load is None and not point.over_tls:
+        if key not in SHARED:
+            SHARED[key] = start_server(point, (), bench.pinning.server).__enter__()
+        server = SHARED[key]
     ((record,), _) = run(bench, point, label, server=server)
     return record
-
-
-@pytest.fixture(scope="module")
-def shared(bench: Bench) -> Iterator[Server]:
-    """The server of whole trials of a small crawl, as those of a block share one."""
-    with Server(small.point().site, seed=SITE_SEED, cores=bench.pinning.server) as server:
-        yield server
 
 
 @pytest.fixture
@@ -138,10 +141,8 @@ def counts(record: TrialRecord) -> TrialRecord:
 
 
 @pytest.mark.parametrize("label", some((*MODELS, "callbacks#2"), "threads", "callbacks#2"))
-def test_a_crawl_is_measured_and_verified(
-    bench: Bench, shared: Server, label: str, huge: list[str | None]
-) -> None:
-    record = counts(one(bench, small.point(), label, shared))
+def test_a_crawl_is_measured_and_verified(bench: Bench, label: str, huge: list[str | None]) -> None:
+    record = counts(one(bench, small.point(), label))
     assert record.pages == 60
     assert record.digest == record.digest_expected
     assert (record.label, record.backend) == (label, label.removesuffix("#2"))
@@ -153,7 +154,7 @@ def test_a_crawl_is_measured_and_verified(
     assert record.limiter is not None
     # One for all labels of a block, from the campaign's seed.
     assert record.seeds["hash"] == 1000 * record.seeds["campaign"] + record.block + 1
-    assert huge == [huge_pages(os.getpid()), huge_pages(shared.pid)]
+    assert huge == [huge_pages(os.getpid())] * 2
 
 
 @pytest.mark.parametrize("label", some(MODELS, "threads", "callbacks"))
@@ -161,7 +162,7 @@ def test_memory_is_read_while_every_connection_is_held(
     bench: Bench, label: str, huge: list[str | None]
 ) -> None:
     record = counts(one(bench, HOLDING, label))
-    assert huge == [huge_pages(os.getpid()) and "0"] * 2
+    assert huge[0] == (huge_pages(os.getpid()) and "0")
     memory = sure(record.memory)
     assert memory.connections == sure(record.ledger).peak_in_flight == 40
     assert memory.held.threads >= (40 if label == "threads" else 1)
@@ -264,11 +265,10 @@ def test_a_round_is_measured_before_and_after_each_trial(
     bench: Bench, rounds: None, request: pytest.FixtureRequest
 ) -> None:
     """Measured once in a campaign, "10 ms" took 15.3 to 16.9 where the machine got slower."""
-    with Server(WORKING.site, seed=SITE_SEED, cores=[]) as server:
-        both = [one(bench, WORKING, "callbacks", server) for _ in range(2)]
-        request.getfixturevalue("monkeypatch").undo()
-        (body,) = server.get(["/p/0"])
-        assert working.measure(body, bench.pinning.client) > 0
+    both = [one(bench, WORKING, "callbacks") for _ in range(2)]
+    request.getfixturevalue("monkeypatch").undo()
+    (body,) = SHARED[WORKING.site, WORKING.delay].get(["/p/0"])
+    assert working.measure(body, bench.pinning.client) > 0
     assert [sure(record.work).rounds for record in both] == [20, 13]
 
 
@@ -483,21 +483,22 @@ def test_slow_readers_get_what_they_read(bench: Bench) -> None:
 # --- what is not correct, and who dies ---------------------------------------------------
 
 
-def test_what_is_not_correct_is_void(bench: Bench) -> None:
-    where = small.point("tree:200:10:2048", delay="fixed:5")
-    with Server(where.site, delay=where.delay, seed=SITE_SEED, cores=[]) as server:
-        for label, reason in (
-            ("lazy", "wrong digest"),
-            ("twice", "requests for"),
-            ("greedy", "8 connections opened for 4 slots"),
-        ):
-            record = one(bench, where, label, server)
-            assert record.status == "void"
-            assert reason in (record.reason or "")
+@pytest.mark.parametrize(
+    ("label", "reason"),
+    [
+        ("lazy", "wrong digest"),
+        ("twice", "requests for"),
+        ("greedy", "8 connections opened for 4 slots"),
+    ],
+)
+def test_what_is_not_correct_is_void(bench: Bench, label: str, reason: str) -> None:
+    record = one(bench, small.point("tree:200:10:2048", delay="fixed:5"), label)
+    assert record.status == "void"
+    assert reason in (record.reason or "")
 
 
-def test_what_a_backend_prints_does_not_forge_a_result(bench: Bench, shared: Server) -> None:
-    assert counts(one(bench, small.point(), "talking", shared)).digest != "forged"
+def test_what_a_backend_prints_does_not_forge_a_result(bench: Bench) -> None:
+    assert counts(one(bench, small.point(), "talking")).digest != "forged"
 
 
 @pytest.mark.parametrize(
@@ -512,7 +513,6 @@ def test_what_a_backend_prints_does_not_forge_a_result(bench: Bench, shared: Ser
 )
 def test_a_worker_that_fails_is_recorded_with_its_last_words(
     bench: Bench,
-    shared: Server,
     monkeypatch: pytest.MonkeyPatch,
     label: str,
     point: Point,
@@ -521,10 +521,12 @@ def test_a_worker_that_fails_is_recorded_with_its_last_words(
 ) -> None:
     if label == "hang":
         monkeypatch.setattr(bench, "deadline_s", 0.5)
-    record = one(bench, point, label, shared if point == small.point() else None)
+    record = one(bench, point, label)
     assert (record.status, record.elapsed_s, record.cancelled) == ("failed", None, None)
     assert reason in (record.reason or "")
     assert stderr in (record.stderr or "")
+    # It kept on polling, and a server that should sleep for the next trial of the block did not.
+    assert not SHARED[point.site, point.delay].ask("GET", "/poll")["on"]
 
 
 WHOLE = small.point("tree:9000:5:1024")
@@ -612,10 +614,7 @@ def planned(bench: Bench, where: Point, label: str) -> Trial:
 def test_a_backend_that_can_use_every_processor_gets_them_where_a_point_spreads(
     bench: Bench,
 ) -> None:
-    with Server(SPREAD.site, seed=SITE_SEED, cores=bench.pinning.server) as server:
-        wide, narrow = (
-            counts(one(bench, SPREAD, name, server)) for name in ("processes", "callbacks")
-        )
+    wide, narrow = (counts(one(bench, SPREAD, name)) for name in ("processes", "callbacks"))
     everything = bench.pinning.usable
     assert wide.pinning == {"client": everything, "server": everything, "reason": None}
     assert wide.mechanism["processes"] == min(SPREAD.slots, len(everything))

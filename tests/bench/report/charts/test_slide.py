@@ -101,6 +101,18 @@ def test_the_long_name_of_a_loop_of_the_user_s_leaves_room_for_its_chart() -> No
     assert named("threads_one_processor@3.13.5t") == "threads_one_processor@3.13.5t"
 
 
+def test_no_word_of_a_title_is_left_alone() -> None:
+    """ "Whether uvloop saves processor time per page is undecided", and below it "here"."""
+    title = "Whether uvloop saves processor time per page is undecided here"
+    look = Look("wide", synthetic.MODELS)
+    with style(look):
+        slide = Slide(look, title, f"{'so ' * 48}many words")
+        lines = [text.get_text() for text in slide.figure.texts]
+    assert [line.split()[-1] for line in lines[:2]] != ["undecided", "here"]
+    assert " ".join(lines[:2]) == title
+    assert all(" " in line for line in lines)
+
+
 def test_spread_apart() -> None:
     assert spread_apart([10, 50], 20, 0, 100) == [10, 50]
     assert spread_apart([50, 50, 50], 20, 0, 100) == [30, 50, 70]

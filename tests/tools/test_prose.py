@@ -1,0 +1,65 @@
+"""Numbers of studies that stand in prose, which no program fills in: each is that of its record."""
+
+from __future__ import annotations
+
+from bench.claims.ledger import USUAL
+from bench.claims.verdict import SENTENCES, ClaimNumber, judge, load
+from bench.costs import report as costs
+from bench.fleet import study as fleet
+from bench.launch import RESULTS, ROOT
+from bench.machine.instruments import INSTRUCTIONS
+from bench.text import KIB
+from crawlers.registry import MODELS
+from tests.bench import committed
+from tests.bench.sure import sure
+
+
+def words(page: str) -> str:
+    return " ".join((ROOT / "docs" / page).read_text().split())
+
+
+def claimed(campaign: str, claim: str, meant: str) -> float:
+    """The number of a claim's reading."""
+    found = judge([committed.evidence(RESULTS / campaign)], [load(SENTENCES / f"{claim}.toml")])
+    (one,) = (judged.now for judged in found[0].judged if judged.reading.meant.startswith(meant))
+    assert isinstance(one, ClaimNumber)
+    return one.value
+
+
+def test_how_far_counts_repeat() -> None:
+    """The page said "up to 5 %" of threads, which differ by 6."""
+    counted = costs.accounts(costs.STUDY.last(RESULTS / "costs"))
+    widths = {
+        (a.backend, a.workload): 100 * (cost.high - cost.low) / cost.median
+        for a in counted
+        if a.backend in MODELS
+        for cost in [a.costs[INSTRUCTIONS]]
+    }
+    threads = max(width for (who, _), width in widths.items() if who == "threads")
+    others = max(width for (who, _), width in widths.items() if who != "threads")
+    text = words("costs.md")
+    assert f"the range of `threads` is up to {threads:.0f} %" in text
+    assert others <= 0.5
+    assert "same instructions per page to 0.5 %" in text
+
+
+def test_how_far_the_two_methods_of_the_fleet_differ() -> None:
+    """The notebook said 1.9 to 2.6 KiB, of older runs."""
+    runs = (fleet.STUDY.last(RESULTS / name) for name in ("fleet", "fleet-tls"))
+    trials = [trial for run in runs for trial in fleet.largest(run)]
+    gaps = [
+        sure(trial.per_connection(["machine_drop_bytes"])) - sure(trial.per_connection(fleet.WHOLE))
+        for trial in trials
+    ]
+    between = f"{min(gaps) / KIB:.1f} to {max(gaps) / KIB:.1f} KiB"
+    assert f"In the large trials the two methods differ by {between}" in words("notebook/fleet.md")
+    most = max(trials, key=lambda trial: trial.connections)
+    assert f"open at once after {most.opened_s:.0f} s" in words("fleet.md")
+
+
+def test_what_the_pages_take_from_the_ledger() -> None:
+    first, second = USUAL
+    unlocked = claimed(first, "threads-race", "the lock is missing")
+    assert f"there are {unlocked:.0f} in a million" in words("chapter.md")
+    pinned = claimed(second, "without-the-lock", "they all run on one processor")
+    assert f"[{100 * (1 - pinned):.0f} % fewer pages]" in words("interpreters.md")
