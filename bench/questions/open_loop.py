@@ -32,6 +32,9 @@ WORKLOAD: Final = "openloop"
 STEPS: Final = 30
 """Points of a line of percentiles."""
 
+STOLEN: Final = 0.02
+"""Of a trial's time: twice the hundredth of the requests that a p99 leaves out."""
+
 PROSE: Final = (
     "Requests are due on a Poisson schedule, and a response time counts from the moment when the "
     "request was due. Where a backend does not keep up, its queue grows as long as the trial "
@@ -104,7 +107,25 @@ def answer(analysis: Analysis) -> Answer | None:
         tables=[table(data, times)],
         figures=[*figures, *([over] if over else [])],
         compared=tail.pairs if tail else (),
+        warnings=_stolen([t for rates in data.values() for own in rates.values() for t in own]),
     )
+
+
+def _stolen(trials: Sequence[TrialRecord]) -> list[str]:
+    """Trials whose tail may be the host's: whoever is due while another guest runs waits."""
+    robbed = [
+        trial
+        for trial in trials
+        if trial.host and (trial.host.steal_s or 0.0) > STOLEN * (trial.elapsed_s or math.inf)
+    ]
+    if not robbed:
+        return []
+    worst = max(trial.host.steal_s or 0.0 for trial in robbed if trial.host)
+    return [
+        f"In {len(robbed)} of {plural(len(trials), 'trial')} on a schedule other guests took more "
+        f"than {100 * STOLEN:.0f} % of the time, up to {duration(1000 * worst)}: a p99 there may "
+        "be the host's."
+    ]
 
 
 def behind(data: ByRate, models: Sequence[str], rate: float) -> Headline | None:

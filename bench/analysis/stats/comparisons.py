@@ -130,12 +130,14 @@ def host_spread(records: Records) -> HostSpread | None:
     for trial in records.every_trial:
         if trial.host:
             walls[trial.block, trial.point, trial.host] += trial.trial_s
-    times = [s for *_, host in walls for s in (host.probe_before_s, host.probe_after_s)]
-    if not times or min(times) <= 0:
+    probes = [s for *_, host in walls for s in (host.probe_before_s, host.probe_after_s)]
+    times = [probe_s for probe_s in probes if probe_s > 0]
+    if not times:
         return None
     median = float(np.median(times))
     noted = [(host.steal_s, wall) for (*_, host), wall in walls.items()]
-    stolen = [(steal_s, wall) for steal_s, wall in noted if steal_s is not None]
+    # A guest that moves may have less than before: what other trials lost is not given back.
+    stolen = [(max(steal_s, 0.0), wall) for steal_s, wall in noted if steal_s is not None]
     time_s = sum(wall for _, wall in stolen) * records.campaign.environment.cpu_count
     share = sum(s for s, _ in stolen) / time_s if time_s else None
     return HostSpread(float(np.quantile(times, 0.95)) / median, share)

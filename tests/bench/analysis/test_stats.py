@@ -310,6 +310,11 @@ def test_host_spread() -> None:
     assert host.probe_p95_over_median >= 1
     assert host.steal_share is not None
     assert stats.host_spread(replace(records, trials=[])) is None
+    first, *others = records.trials
+    wrong = {"host__probe_after_s": 0.0, "host__steal_s": -100.0}
+    reset = sure(stats.host_spread(replace(records, trials=[altered(first, **wrong), *others])))
+    assert sure(reset.steal_share) >= 0
+    assert reset.probe_p95_over_median >= 1
 
 
 def test_what_the_host_took_from_labels_that_took_turns_counts_once() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from statistics import median
 
@@ -18,7 +19,7 @@ from bench.sides.protocol import WORK_EVERY, chosen, poisson
 from tests.bench import committed
 from tests.bench.questions.campaigns import scheduled, worked
 from tests.bench.sure import sure
-from tests.bench.synthetic import MODELS, altered, analysed
+from tests.bench.synthetic import MODELS, altered, analysed, where
 
 
 def test_without_a_rate_nothing_is_predicted() -> None:
@@ -89,6 +90,17 @@ def test_a_rate_that_is_reached_to_the_digits_that_are_said_is_reached() -> None
         own = [altered(t, achieved_per_s=achieved) for t in trials]
         found = open_loop.behind({"threads": {rate: own}}, ["threads"], rate)
         assert (found is not None) == told
+
+
+def test_a_tail_that_may_be_the_host_s_is_a_warning() -> None:
+    """Callbacks had a p99 of 120 ms in a trial of a second of which the host took 0.93."""
+    lines = where(scheduled(), lambda t: t.workload == "openloop", elapsed_s=1.0, host__steal_s=0.0)
+    assert not sure(open_loop.answer(analysed(lines))).warnings
+    point = next(t.point for t in analysed(lines).records.trials if t.label == "threads")
+    place = (0, "threads", point)
+    robbed = where(lines, lambda t: (t.block, t.label, t.point) == place, host__steal_s=0.93)
+    (said,) = sure(open_loop.answer(analysed(robbed))).warnings
+    assert re.match(r"In 1 of \d+ trials on a schedule other guests took .*, up to 930 ms:", said)
 
 
 def test_a_line_of_the_spectrum_is_the_middle_of_its_blocks() -> None:
