@@ -53,8 +53,6 @@ def test_how_far_the_two_methods_of_the_fleet_differ() -> None:
     ]
     between = f"{min(gaps) / KIB:.1f} to {max(gaps) / KIB:.1f} KiB"
     assert f"In the large trials the two methods differ by {between}" in words("notebook/fleet.md")
-    most = max(trials, key=lambda trial: trial.connections)
-    assert f"open at once after {most.opened_s:.0f} s" in words("fleet.md")
 
 
 def test_what_the_pages_take_from_the_ledger() -> None:

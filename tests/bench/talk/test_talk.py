@@ -71,6 +71,7 @@ def test_what_was_not_measured_is_left_out_with_the_reason(tmp_path: Path) -> No
         "HTTPS",
         "As many as fit",
         "One line",
+        "The chapter, today",
     }
     assert "--fleet" in missing["As many as fit"]
     assert "../costs" in missing["The page, counted"]
