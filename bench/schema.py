@@ -12,6 +12,7 @@ same name.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
@@ -33,7 +34,14 @@ def _current(version: int) -> int:
     return version
 
 
+def _moment(text: str) -> str:
+    if datetime.fromisoformat(text).tzinfo is None:
+        raise ValueError("a time without its zone")
+    return text
+
+
 Version = Annotated[int, AfterValidator(_current)]
+Instant = Annotated[str, AfterValidator(_moment)]
 Seconds = Annotated[float, Field(ge=0, lt=1e12)]
 Rate = Annotated[float, Field(ge=0, lt=1e12)]
 
@@ -113,7 +121,7 @@ class CampaignRecord(Record):
     kind: Literal["campaign"] = "campaign"
     schema_version: Version = SCHEMA_VERSION
     campaign: str  # "20261121-051200-1a2b3c"
-    created: str  # ISO 8601, UTC
+    created: Instant  # ISO 8601, UTC
     profile: str  # "quick", or "quick+full" where --only took points of both
     seed: int  # decides the order of trials, which can be rebuilt from it
     blocks: int

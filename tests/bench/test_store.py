@@ -98,6 +98,8 @@ UNREADABLE = {
     ),
     "field": (line(surprise=1), ":1: not a valid record: .*surprise"),
     "kind": (line(kind="novel"), ":1: not a valid record"),
+    "month": (line(created="2026-13-45T09:00:00Z"), ":1: not a valid .*created.*month"),
+    "zone": (line(created="2026-11-21T09:00:00"), ":1: not a valid .*created.*zone"),
     "bytes": (line() + b"\xff\xfe\n" + line(), ":2: not JSON"),
     "two": (line() + line(), "two campaigns in one file"),
     "repeated": (line() + 2 * trial(), "callbacks#2 at throughput-1 is there twice for block 0"),
