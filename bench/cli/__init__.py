@@ -9,6 +9,7 @@ from typing import Final
 
 DONE: Final = 0
 FAILED: Final = 1
-"""A trial failed, something got worse, or a file is damaged."""
+"""A trial failed, something got worse, the disk is full, or ``report --check`` found a fault."""
 USAGE: Final = 2
+"""Wrong arguments, or a file that cannot be read."""
 INTERRUPTED: Final = 130
