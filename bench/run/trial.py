@@ -137,10 +137,10 @@ class Trial(Taker):
         More than one if it has several threads, unless a condition says otherwise.
         """
         narrow = self.bench.pinning
-        now = narrow.unpinned() if self.backend.several_threads else narrow
+        pinning = narrow.unpinned() if self.backend.several_threads else narrow
         for condition in self.conditions:
-            now = condition.place(now, narrow, self.label.name)
-        return now
+            pinning = condition.place(pinning, narrow, self.label.name)
+        return pinning
 
     def pin(self, pid: int, cores: list[int]) -> None:
         self.not_pinned = self.not_pinned or (cpu.pin(pid, cores) if cores else self.pinning.reason)
