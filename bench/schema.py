@@ -250,6 +250,11 @@ class Turns(Record):
         stolen_s = max(self.steal_s or 0.0, 0.0)  # a guest that moves may have less than before
         return max(self.wall_s - stolen_s, min(self.cpu_s, self.wall_s))
 
+    @property
+    def robbed(self) -> float:
+        """How many times as long the turns were as the time that they had: a rate's correction."""
+        return self.wall_s / self.own_s if self.own_s else 1.0
+
 
 class Latency(Record):
     """A latency distribution, in milliseconds.

@@ -259,12 +259,12 @@ def calls_table(accounts: Sequence[Account], workload: str) -> Table:
         for account in accounts
         if account.workload == workload and SYSCALLS in account.costs
     ]
+    made = {account.backend: account.calls() for account in rows}
     most: dict[str, float] = {}
-    for account in rows:
-        for key, cost in account.calls().items():
+    for calls in made.values():
+        for key, cost in calls.items():
             most[key] = max(most.get(key, 0.0), cost.median)
     used = sorted((key for key in most if most[key] >= MANY_CALLS), key=lambda key: -most[key])
-    made = {account.backend: account.calls() for account in rows}
     body = [
         [who, *(figure(calls[key].median) if key in calls else "0" for key in used)]
         for who, calls in made.items()

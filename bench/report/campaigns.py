@@ -20,7 +20,14 @@ from typing import Final
 from bench import BenchError, filesystem, store
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import AT_LEVEL, Spread
-from bench.analysis.stats.campaigns import FEWEST, Combined, Number, combined, independent
+from bench.analysis.stats.campaigns import (
+    FEWEST,
+    Combined,
+    Number,
+    combined,
+    ends_of,
+    independent,
+)
 from bench.launch import RESULTS, ROOT, shown
 from bench.questions import analysis_in, answers
 from bench.questions.question import Headline
@@ -64,8 +71,7 @@ class Quantity(Record):
     @property
     def as_range(self) -> Quantity:
         """The same with its range, where another number of the sentence has no interval."""
-        known = [value for value in self.values if value]
-        low, high = min(value.low for value in known), max(value.high for value in known)
+        low, high = ends_of(filter(None, self.values))
         return self.model_copy(
             update={"combined": replace(self.combined, low=low, high=high, predicted=False)}
         )

@@ -379,7 +379,7 @@ class Crawling(Trial):
             server_s = sum(self.server_cpu)
         else:  # its own clocks ran on while it was stopped, and while the host ran other guests
             client_s, server_s, wall_s = turns.cpu_s, turns.server_cpu_s, turns.own_s
-            rate *= turns.wall_s / wall_s if wall_s else 1.0
+            rate *= turns.robbed
         # It was measured with keep-alive on plain HTTP, and says nothing about other ways.
         plain = all(condition.keep_alive and not condition.tls for condition in self.conditions)
         shares = Shares(

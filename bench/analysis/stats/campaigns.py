@@ -26,7 +26,7 @@ range names the number of its campaigns.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -80,8 +80,13 @@ def combined(campaigns: Sequence[Sequence[Spread]]) -> Combined:
         low, high = float(back(mean - half)), float(back(min(mean + half, 700.0)))
         if low > 0 and high <= WIDEST * low:
             return Combined(float(back(mean)), low, high, count, predicted=True)
-    low, high = min(spread.low for spread in every), max(spread.high for spread in every)
-    return Combined(float(back(mean)), low, high, count, predicted=False)
+    return Combined(float(back(mean)), *ends_of(every), count, predicted=False)
+
+
+def ends_of(every: Iterable[Spread]) -> tuple[float, float]:
+    """The range of a number over campaigns: from the lowest block to the highest."""
+    ends = [(spread.low, spread.high) for spread in every]
+    return min(low for low, _ in ends), max(high for _, high in ends)
 
 
 def independent(campaigns: Sequence[CampaignRecord]) -> list[int]:

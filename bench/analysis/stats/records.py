@@ -159,14 +159,8 @@ def pages_per_s(trial: TrialRecord) -> float | None:
     One theft of 100 ms, in a block whose labels count 150 ms each, would make its victim look
     40 % slower than all the others.
     """
-    rate = trial.pages_per_s
-    return rate * _robbed(trial) if rate else rate
-
-
-def _robbed(trial: TrialRecord) -> float:
-    """How many times as long its turns were as the time that they had."""
-    turns = trial.turns
-    return turns.wall_s / turns.own_s if turns and turns.own_s else 1.0
+    rate, turns = trial.pages_per_s, trial.turns
+    return rate * turns.robbed if rate and turns else rate
 
 
 def requests_per_s(trial: TrialRecord) -> float | None:
@@ -175,7 +169,8 @@ def requests_per_s(trial: TrialRecord) -> float | None:
     Of the same time as :func:`pages_per_s`, beside which it stands in a table.
     """
     if trial.ledger and trial.elapsed_s:
-        return trial.ledger.requests / trial.elapsed_s * _robbed(trial)
+        rate = trial.ledger.requests / trial.elapsed_s
+        return rate * trial.turns.robbed if trial.turns else rate
     return pages_per_s(trial)
 
 

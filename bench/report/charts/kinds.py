@@ -25,7 +25,7 @@ from bench.report.charts.axes import (
     value_axis,
 )
 from bench.report.charts.look import Identity
-from bench.report.charts.slide import EndLabel, Slide, measure
+from bench.report.charts.slide import APART, EndLabel, Slide, measure
 from bench.show.figures import (
     Axis,
     Bars,
@@ -185,7 +185,7 @@ def _scale(
         words = panel.unit.ticks
         ticks = [tick for tick in round_numbers(low, most, (1, 3)) if low <= tick <= most]
         apart = width * math.log(3) / math.log(high / low)
-        if any(measure(words(tick), TICK_SIZE) + 6.0 > apart for tick in ticks):
+        if any(measure(words(tick), TICK_SIZE) + APART > apart for tick in ticks):
             ticks = [tick for tick in round_numbers(low, most, (1,)) if tick <= most]
         log_axis(axes, (low, high), ticks, words, "x")
     else:
