@@ -29,7 +29,7 @@ from bench.report.page import shown_first
 from bench.schema import Environment
 from bench.show.table import MISSING
 from bench.show.words import between, change, interval
-from bench.text import KIB, MIB, count, duration, listing, plural, significant
+from bench.text import KIB, MIB, count, duration, listing, plural, significant, unbroken
 from crawlers.registry import MODELS
 
 SHOWN: Final = (*MODELS[1:], "uvloop", "trio", "gevent", "aiohttp")
@@ -362,8 +362,8 @@ def which_one(reference: Analysis, without_the_lock: Analysis) -> str:
 
 def _filled(part: re.Match[str]) -> str:
     """No line ends within a command, or between a number and its unit: NUL stands for a space."""
-    words = " ".join(part[0].split())
-    whole = re.sub(r"`[^`]+`|\d (?:KiB|MiB|µs|ms|%)", lambda w: w[0].replace(" ", "\0"), words)
+    words = unbroken(" ".join(part[0].split())).replace("\N{NO-BREAK SPACE}", "\0")
+    whole = re.sub(r"`[^`]+`", lambda w: w[0].replace(" ", "\0"), words)
     wrapper = textwrap.TextWrapper(100, break_long_words=False, break_on_hyphens=False)
     wrapper.subsequent_indent = "  " if part[1] else ""
     return wrapper.fill(whole).replace("\0", " ")
