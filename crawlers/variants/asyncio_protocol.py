@@ -59,15 +59,19 @@ class Secured:
 class Connection(asyncio.Protocol):
     """Feeds bytes to the exchange in flight; ``over`` is resolved at its end."""
 
-    def __init__(self, slot: Slot) -> None:
+    def __init__(self, slot: Slot, exchange: Exchange | None = None) -> None:
         self.slot = slot
-        self.exchange: Exchange | None = None
+        self.exchange = exchange
         self.over: asyncio.Future[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The connection is open; what came with a handshake waits until the slot is ready."""
+        """The connection is open; what came with a handshake waits until the slot is ready.
+
+        Without one, uvloop brings bytes before the task is resumed.
+        """
+        self.slot.sock, self.slot.connection = cast(asyncio.Transport, transport), self
         if transport.get_extra_info("ssl_object") is not None:
-            cast(asyncio.Transport, transport).pause_reading()
+            self.slot.sock.pause_reading()
 
     def data_received(self, data: bytes) -> None:
         """Bytes have arrived."""
@@ -112,24 +116,25 @@ class Connection(asyncio.Protocol):
             disconnect(self.slot)
 
 
-async def connect(shared: Shared, slot: Slot, item: Fetch) -> None:
+async def connect(shared: Shared, slot: Slot, item: Fetch, exchange: Exchange) -> None:
     """Open the slot's connection; the coroutine is suspended until it is open."""
     disconnect(slot)
     if item.origin.tls is not None:
         await secure(shared, slot, item)
         return
     host, port = item.address.sockaddr[:2]
-    slot.sock, slot.connection = await shared.loop.create_connection(
-        lambda: Connection(slot), str(host), int(port)
+    transport, _ = await shared.loop.create_connection(
+        lambda: Connection(slot, exchange), str(host), int(port)
     )
-    slot.origin = item.origin
+    if not transport.is_closing():
+        slot.origin = item.origin
 
 
 async def secure(shared: Shared, slot: Slot, item: Fetch) -> None:
     """Open it over TLS; the exchange's deadline comes before the loop's for a handshake."""
     host, port = item.address.sockaddr[:2]
     with handshaking():
-        transport, slot.connection = await shared.loop.create_connection(
+        transport, _ = await shared.loop.create_connection(
             lambda: Connection(slot),
             str(host),
             int(port),
@@ -162,7 +167,9 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
         if slot.origin is item.origin:
             exchange.reused = True
         else:
-            await connect(shared, slot, item)
+            await connect(shared, slot, item, exchange)
+            if exchange.done:
+                return exchange
         slot.connection.exchange = exchange
         slot.connection.over = shared.loop.create_future()
         slot.sock.write(exchange.request)
