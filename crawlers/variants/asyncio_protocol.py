@@ -21,7 +21,7 @@ from crawlers.http import Exchange
 from crawlers.job import Fetch
 from crawlers.tls import handshaking
 from crawlers.variants import _asyncio
-from crawlers.variants._asyncio import Shared, run
+from crawlers.variants._asyncio import Shared, end_cancelled, run
 
 
 class Slot(_asyncio.Slot):
@@ -65,10 +65,7 @@ class Connection(asyncio.Protocol):
         self.over: asyncio.Future[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The connection is open; what came with a handshake waits until the slot is ready.
-
-        Without one, uvloop brings bytes before the task is resumed.
-        """
+        """The slot has it before the task is resumed: uvloop brings bytes that early. TLS waits."""
         self.slot.sock, self.slot.connection = cast(asyncio.Transport, transport), self
         if transport.get_extra_info("ssl_object") is not None:
             self.slot.sock.pause_reading()
@@ -177,10 +174,7 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     except Exception as error:
         exchange.fail(error)
     except asyncio.CancelledError:
-        if slot.aborted is None:
-            raise
-        slot.task.uncancel()
-        exchange.abort(slot.aborted)
+        end_cancelled(slot, exchange)
     return exchange
 
 
