@@ -12,14 +12,14 @@ from __future__ import annotations
 import math
 import sys
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from bench.analysis import stats
 from bench.analysis.stats import Blocks
 from bench.analysis.stats.ratios import MARGINS
-from bench.capacity.costs import Backend, Costs
+from bench.capacity.costs import Backend, Bound, Costs
 from bench.text import count, listing, plural, significant, times
 
 Can = Literal["yes", "left out", "no"]
@@ -133,25 +133,34 @@ def settled(
     return rate, total, used
 
 
+def tightest(bounds: Iterable[Bound]) -> Bound:
+    return min(bounds, key=lambda bound: bound.most, default=Bound(math.inf, ""))
+
+
 def processes_for(backend: Backend, need: Need, added: float) -> int:
-    """The fewest processes that carry the rate at the planned load.
+    """The fewest processes that carry the rate at the planned load and may hold the connections.
 
     The interpreter's lock lets a process use about one processor. With more of them, each has
-    fewer exchanges in flight, at which a page may cost less.
+    fewer exchanges in flight, at which a page may cost less. Without a rate it is one.
     """
+    if need.rate is None:
+        return 1
 
     def carry(processes: int) -> bool:
         rate, total, _ = settled(backend, need, added, processes)
         return rate <= processes * ROUNDED * need.full_rate(total)
 
-    return 1 + bisect_left(range(1, sys.maxsize), True, key=carry)
+    fewest = max(1, math.ceil(need.connections / tightest(backend.bounds).most))
+    return fewest + bisect_left(range(fewest, sys.maxsize), True, key=carry)
 
 
 def weigh(backend: Backend, need: Need) -> AdviceRow:
     if need.tls and backend.no_tls:
         return AdviceRow(backend.name, "no", f"It refuses TLS: {backend.no_tls}.")
-    if backend.most < need.connections:
-        return AdviceRow(backend.name, "no", backend.why_most)
+    # Without a rate there is one process, and processes share the machine's threads.
+    bound = tightest(b for b in backend.bounds if b.in_all or need.rate is None)
+    if bound.most < need.connections:
+        return AdviceRow(backend.name, "no", bound.why)
     if backend.page is None:
         reason = "What a page costs was not measured often enough."
         return AdviceRow(backend.name, "left out", reason)
@@ -159,7 +168,7 @@ def weigh(backend: Backend, need: Need) -> AdviceRow:
         reason = f"What {listing(unknown)} adds to a page was not measured."
         return AdviceRow(backend.name, "left out", reason)
     added = added_us(backend, need)
-    processes = processes_for(backend, need, added) if need.rate else 1
+    processes = processes_for(backend, need, added)
     rate, total, in_use = settled(backend, need, added, processes)
     if in_use > BEYOND * need.connections:
         most = significant(need.connections / (need.delay_s + total / 1e6), 3)
@@ -185,6 +194,9 @@ def weigh(backend: Backend, need: Need) -> AdviceRow:
 def notes(backend: Backend, need: Need, processes: int, in_flight: float) -> Iterator[str]:
     """What to know about the numbers of one backend."""
     held, share = backend.encrypted if need.tls else backend.plain, need.connections / processes
+    bound = tightest(backend.bounds)
+    if processes > 1 and (processes - 1) * bound.most < need.connections:
+        yield f"It takes {count(processes)} processes to hold the connections. {bound.why}"
     if held is None:
         yield "the memory was not measured"
     elif share >= BEYOND * held.highest:

@@ -18,7 +18,7 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, MemoryFit
 from bench.analysis.stats.memory import OWN_PARTS, PART_FIELDS
 from bench.analysis.stats.records import number_param, widest_point
-from bench.machine.doctor import MAPS_PER_THREAD, SPARE_MAPS
+from bench.machine.doctor import MAPS_PER_THREAD, SPARE_DESCRIPTORS, SPARE_MAPS
 from bench.plan.participants import SPREADING
 from bench.plan.workloads import REFERENCE_SLOTS, mean_delay_s
 from bench.questions import churn, tls_pages
@@ -60,12 +60,20 @@ class Added:
 
 
 @dataclass(frozen=True, slots=True)
+class Bound:
+    """The most connections that one thing allows, or for which costs are known."""
+
+    most: float
+    why: str  # a sentence
+    in_all: bool = False  # of all processes of a machine together; otherwise of each
+
+
+@dataclass(frozen=True, slots=True)
 class Backend:
     """What one backend costs. Times are microseconds of processor time."""
 
     name: str
-    most: float  # connections that a process can hold, or for which its costs are known
-    why_most: str  # what more of them is refused with
+    bounds: Sequence[Bound]
     no_tls: str | None  # why it refuses TLS
     page: float | None  # a crawled page at the reference point
     blocks: Mapping[int, float]  # the same in each block
@@ -99,7 +107,6 @@ class Costs:
     floor: float  # of the noise, as a log ratio
     longest_delay_ms: float
     processors: int  # the most that one backend was spread over
-    descriptors: float  # that a process of the measured machine may open
     backends: Sequence[Backend] = ()
 
     def of(self, name: str) -> Backend:
@@ -119,7 +126,6 @@ def costs(analysis: Analysis) -> Costs | None:
     spread = [t.pinning.get("client") for t in records.trials if t.backend in SPREADING]
     delays = {str(trial.params.get("delay") or "none") for trial in records.trials}
     environment = analysis.campaign.environment
-    descriptors = environment.limits.get("nofile_hard")
     measured = [_backend(analysis, label, point, pages) for label in analysis.labels]
     return Costs(
         campaign=analysis.campaign.campaign,
@@ -129,7 +135,6 @@ def costs(analysis: Analysis) -> Costs | None:
         floor=analysis.floor(CPU_PER_1000).log or 0.0,
         longest_delay_ms=max((1000 * mean_delay_s(delay) for delay in delays), default=0.0),
         processors=max((len(cores) for cores in spread if isinstance(cores, list)), default=1),
-        descriptors=descriptors if isinstance(descriptors, int) else math.inf,
         backends=_alone(analysis, measured),
     )
 
@@ -157,12 +162,10 @@ def _backend(
     highest = max((held.highest for held in (plain, encrypted) if held), default=0)
     bounds = list(_bounds(analysis, trials, factors, highest))
     if capacity is not None:
-        bounds.append((capacity, f"One process holds at most {count(capacity)} connections."))
-    most, why = min(bounds, default=(math.inf, ""))
+        bounds.append(Bound(capacity, f"One process holds at most {count(capacity)} connections."))
     return Backend(
         name=label,
-        most=most,
-        why_most=why,
+        bounds=bounds,
         no_tls=_no_tls(trials),
         page=median(blocks.values()) if len(blocks) > 1 else None,  # or there is no interval
         blocks=blocks,
@@ -201,8 +204,8 @@ def _bounds(
     trials: Sequence[TrialRecord],
     factors: Sequence[tuple[int, float]],
     highest: int,
-) -> Iterator[tuple[float, str]]:
-    """The most connections of a process, with the reason: threads, selector, what was measured."""
+) -> Iterator[Bound]:
+    """What the machine allows, what a selector scans, and what was measured."""
     known = analysis.campaign.environment.limits
     limits = {name: value for name, value in known.items() if isinstance(value, int)}
     threads = [limits[name] for name in ("threads_max", "pid_max") if name in limits]
@@ -210,20 +213,27 @@ def _bounds(
         each = limits.get("maps_per_thread", MAPS_PER_THREAD)
         threads.append((limits["max_map_count"] - SPARE_MAPS) // each)
     if threads and any(_a_thread_each(t) for t in trials):
-        yield (
+        yield Bound(
             min(threads),
             f"The settings of the measured machine allow {count(min(threads))} threads at most: "
             "see python -m bench doctor.",
+            in_all=True,
+        )
+    if descriptors := limits.get("nofile_hard"):
+        yield Bound(
+            descriptors - SPARE_DESCRIPTORS,
+            f"A process of the measured machine may open {count(descriptors)} descriptors at most "
+            "(ulimit -Hn).",
         )
     if any(t.mechanism.get("selector") in SCANNING for t in trials):
         measured = factors[-1][0]
-        yield (
+        yield Bound(
             measured,
             "Its selector looks at every connection at each wake-up, idle or not, and its "
             f"processor time was measured with at most {count(measured)}.",
         )
     if highest:
-        yield (
+        yield Bound(
             FURTHEST * highest,
             f"At most {count(highest)} connections in a process were measured: that says nothing "
             f"about more than {count(FURTHEST * highest)}.",

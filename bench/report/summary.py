@@ -156,7 +156,7 @@ def _row(records: Records, every: Sequence[TrialRecord], ratio: Ratio | None) ->
         why,
         cells.figure(stats.middle(user for user, _ in cpu)),
         cells.figure(stats.middle(system for _, system in cpu)),
-        cells.share(stats.share_of_ceiling(records, trials)),
+        cells.share(stats.share_of_ceiling(trials)),
         cells.limiter(limiter),
         f"{len(trials)}" + (f" (+{unusable} unusable)" if unusable else ""),
     ]

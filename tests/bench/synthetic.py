@@ -36,6 +36,7 @@ from bench.schema import (
     Memory,
     MemoryParts,
     Rung,
+    Shares,
     TrialRecord,
     Turns,
 )
@@ -256,6 +257,7 @@ class Maker:
             ),
             service_time=stats.encode_latency(times),
             ledger=parity(slots, int(pages * 1.05), int(pages * 1.2 / slots) + 1),
+            shares=Shares(server_share=0.5, ceiling_share=speed / CEILING),
             limiter=limiter,
         )
 

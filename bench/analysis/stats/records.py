@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from bench.plan.participants import twin_of
-from bench.schema import CeilingRecord, Limiter, TrialRecord
+from bench.schema import Limiter, TrialRecord
 from bench.store import MOST_DIGITS, Records
 
 
@@ -163,43 +163,6 @@ def pages_per_s(trial: TrialRecord) -> float | None:
     return rate * turns.robbed if rate and turns else rate
 
 
-def requests_per_s(trial: TrialRecord) -> float | None:
-    """Requests answered per second, redirects and 404s included, as in the ceiling.
-
-    Of the same time as :func:`pages_per_s`, beside which it stands in a table.
-    """
-    if trial.ledger and trial.elapsed_s:
-        rate = trial.ledger.requests / trial.elapsed_s
-        return rate * trial.turns.robbed if trial.turns else rate
-    return pages_per_s(trial)
-
-
-def ceiling_for(records: Records, trial: TrialRecord) -> float | None:
-    """The ceiling in requests/s that matches the trial best; None without one.
-
-    The same site comes first, then the nearest number of connections, then the
-    same block. Equally good matches give their median.
-    """
-    ceilings = [c for c in records.ceilings if c.requests_per_s is not None]
-    if not ceilings:
-        return None
-    site = trial.params.get("site")
-    same_site = [c for c in ceilings if c.site == site] or ceilings
-    slots = number_param(trial, "slots") or 64.0
-
-    def distance(c: CeilingRecord) -> float:
-        return abs(math.log(max(1, c.connections) / max(1.0, slots)))
-
-    nearest = min(distance(c) for c in same_site)
-    near = [c for c in same_site if distance(c) <= nearest + 1e-9]
-    same_block = [c for c in near if c.block == trial.block] or near
-    return float(np.median([c.requests_per_s or 0.0 for c in same_block]))
-
-
-def share_of_ceiling(records: Records, trials: Sequence[TrialRecord]) -> Spread | None:
+def share_of_ceiling(trials: Sequence[TrialRecord]) -> Spread | None:
     """Requests/s of the trials as a share of the server's ceiling, over blocks."""
-    shares: list[float | None] = []
-    for trial in trials:
-        rate, top = requests_per_s(trial), ceiling_for(records, trial)
-        shares.append(rate / top if rate is not None and top else None)
-    return spread(shares)
+    return spread(trial.shares.ceiling_share for trial in trials if trial.shares)

@@ -236,12 +236,6 @@ def remarks(costs: Costs, advice: Advice) -> Iterator[str]:
         longest = costs.longest_delay_ms
         measured = f"measured up to {text.duration(longest)}" if longest else "measured without one"
         yield f"The delay is {text.duration(1e3 * need.delay_s)}, {measured}."
-    most = max((need.connections / (row.processes or 1) for row in advice.able), default=0)
-    if most > costs.descriptors:
-        yield (
-            f"{plural(math.ceil(most), 'connection')} in a process need as many descriptors: the "
-            f"measured machine allows {text.count(costs.descriptors)} (ulimit -Hn)."
-        )
     if max((row.processes or 1 for row in advice.able), default=1) > costs.processors:
         yield (
             f"More than {plural(costs.processors, 'processor')} were not measured: more "

@@ -254,14 +254,6 @@ def test_time_that_the_host_took_does_not_make_a_backend_slower() -> None:
     assert stats.pages_per_s(quiet) == rate
     assert stats.pages_per_s(slow) == pytest.approx(rate)
     assert stats.PAGES_PER_S.value(slow) == stats.pages_per_s(slow)
-    # Nor a share of the ceiling smaller, which stands beside the rate.
-    records = made(samples=30, workloads=("throughput",))
-    same = [
-        sure(stats.share_of_ceiling(records, [altered(one, elapsed_s=pages / rate)])).median
-        for one in (slow, quiet)
-        for pages, rate in [(sure(one.pages), sure(one.pages_per_s))]
-    ]
-    assert same[0] == pytest.approx(same[1])
 
 
 def test_a_chart_of_rates_has_those_of_the_table() -> None:
@@ -588,18 +580,6 @@ def test_pairs_of_a_client_with_several_processors_are_in_no_floor_but_their_own
     assert floor.at(point, "generators", label) == log
     assert floor.at(point, "generators", "async_await") is None
     assert trust.floor_sentence(floor).startswith("No A/A pair was measured")
-
-
-def test_share_of_ceiling_uses_the_nearest_measurement() -> None:
-    records = made(samples=30, workloads=("throughput",), blocks=5)
-    trials = [
-        t for t in stats.trials_of(records) if t.point == "throughput-100" and t.label == "threads"
-    ]
-    share = sure(stats.share_of_ceiling(records, trials))
-    assert 0.2 < share.median < 0.5
-    assert stats.records.ceiling_for(replace(records, ceilings=[]), trials[0]) is None
-    unknown = records.ceilings[0].model_copy(update={"requests_per_s": None})
-    assert stats.records.ceiling_for(replace(records, ceilings=[unknown]), trials[0]) is None
 
 
 def test_natural_order_of_points() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bench.analysis.analysis import Analysis
 from bench.capacity import costs as measured
 from bench.capacity.advice import AdviceRow, Need, added_us, advise
-from bench.capacity.costs import Added, Backend, Costs, MemoryHeld
+from bench.capacity.costs import Added, Backend, Bound, Costs, MemoryHeld
 from bench.cli.commands import advise as command
 from bench.questions import churn, tls_pages, variants
 from crawlers.registry import PEOPLE
@@ -34,8 +34,7 @@ def backend(name: str, page: float = 50.0, **changes: Any) -> Backend:
     blocks = {block: page * (1 + 0.005 * (block - 2)) for block in range(5)}
     made = Backend(
         name=name,
-        most=100_000_000,
-        why_most="One process holds at most 100,000,000 connections.",
+        bounds=[],
         no_tls=None,
         page=page,
         blocks=blocks,
@@ -57,13 +56,13 @@ def costs(*backends: Backend, **changes: Any) -> Costs:
         floor=0.02,
         longest_delay_ms=50.0,
         processors=2,
-        descriptors=math.inf,
         backends=backends,
     )
     return replace(made, **changes)
 
 
 ONE = backend("one")
+ALL = Bound(960, "960 threads.", in_all=True)
 
 
 def row(need: Need, one: Backend = ONE, **changes: object) -> AdviceRow:
@@ -98,7 +97,8 @@ def test_processes_carry_the_rate_at_the_planned_load(rate: float, delay_s: floa
     ("changes", "need", "can", "word"),
     [
         ({"no_tls": "its library cannot"}, Need(tls=True), "no", "its library cannot"),
-        ({"most": 960, "why_most": "At most 960."}, Need(1000), "no", "At most 960."),
+        ({"bounds": [Bound(960, "At most 960.")]}, Need(1000), "no", "At most 960."),
+        ({"bounds": [ALL]}, Need(1000, 5000), "no", "960 threads."),
         ({}, Need(100, 2000, 0.2), "no", "--connections 401, or at most --rate 500."),
         ({"page": None, "blocks": {}}, Need(), "left out", "not measured"),
         ({"added": {}}, Need(tls=True), "left out", "What TLS adds"),
@@ -143,12 +143,16 @@ def test_a_delay_where_none_was_measured_is_said_so() -> None:
     assert "The delay is 100 ms, measured without one." in said
 
 
-@pytest.mark.parametrize(("rate", "said"), [(100, True), (40_000, False)])
-def test_more_connections_than_descriptors_are_said(rate: float, said: bool) -> None:
-    """A machine that allows 20,000 was advised to hold 100,000 in one process, without a word."""
-    made = costs(backend("one", 50.0), descriptors=20_000)
-    words = " ".join(command.remarks(made, advise(made, Need(30_000, rate, 0.1))))
-    assert ("30,000 connections in a process need as many descriptors" in words) == said
+@pytest.mark.parametrize(("rate", "processes"), [(100, 2), (13_000, 2), (40_000, 5)])
+def test_more_connections_than_a_process_may_hold_take_more_processes(
+    rate: float, processes: int
+) -> None:
+    """None was advised for 200,000, of which a fleet holds five times as many."""
+    bounds = [Bound(50_000, "Measured."), Bound(20_000, "Descriptors."), Bound(90_000, "", True)]
+    found = row(Need(30_000, rate, 0.1), backend("one", bounds=bounds))
+    assert found.processes == processes
+    said = "It takes 2 processes to hold the connections. Descriptors." in found.notes
+    assert said == (processes == 2)
 
 
 def test_tls_of_another_backend_is_said() -> None:
@@ -191,7 +195,7 @@ def test_what_nothing_tells_apart_is_a_group_and_memory_decides_in_it() -> None:
             backend("dear", 100),
             backend("cheap", 50, plain=heavy),
             backend("alike", 51),
-            backend("never", most=1),
+            backend("never", bounds=[Bound(1, "One.")]),
         ),
         Need(),
     )
