@@ -1,10 +1,9 @@
 """Combine campaigns: where the number of each headline will lie in the next one.
 
-A campaign's own interval is about its blocks, and not about the next campaign. Here the campaign is
-the unit: each number behind a headline, campaign by campaign, and an interval for the next one,
-from five campaigns on. Two on one boot that began less than an hour apart count as one. Campaigns
-of different releases of the interpreter, or on different processors, are not combined. Prints
-Markdown to a file or pipe.
+Prints each number behind a headline, campaign by campaign, and from five campaigns on an interval
+for the next one. Two on one boot that began less than an hour apart count as one. Campaigns of
+different releases of the interpreter, or on different processors, are not combined. To a file or
+pipe it prints Markdown.
 
   python -m bench combine                          those under results/headlines
   python -m bench combine results/A results/B      these

@@ -1,9 +1,8 @@
 """Compare two campaigns, backend by backend.
 
-Shows how their environments differ, then each crawler in A and in B, the ratio with its
-interval, and whether the verdicts on its ratio to the base agree, which can be compared even if the
-machines differ. Exits with 1 if something got worse by more than the noise floor, or if a campaign
-is incomplete, so you can use it in CI.
+Shows how their environments differ, and each backend in A and in B with ratio and interval. If the
+machines differ, only verdicts against the base can be compared: it says which agree. Exits with 1
+if something got worse by more than the noise floor, or if a campaign is incomplete.
 """
 
 from __future__ import annotations

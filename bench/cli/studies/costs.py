@@ -1,8 +1,8 @@
-"""Count what a page takes: instructions and system calls.
+"""Count what a page costs: instructions and system calls.
 
 Counts are the same on another machine with the same interpreter. A busy machine blurs only a few,
 of backends that do more when a connection is late. They are not speed: docs/costs.md says what
-they leave out. Needs valgrind and strace; what is missing is left out and said.
+they leave out. Needs valgrind and strace; says what it leaves out without one.
 
   python -m bench study costs                        the four models and the main variants
   python -m bench study costs --backends callbacks --workload fetch --count instructions

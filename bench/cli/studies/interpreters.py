@@ -4,8 +4,8 @@ One campaign measures all interpreters in the same blocks: the four models on ev
 found on PATH and under pyenv, from 3.11 to 3.15, with and without the interpreter lock (3.13t,
 3.14t, 3.15t). Workers see only the standard library. Missing interpreters are reported and
 recorded, never downloaded. With --jit, an interpreter that has a JIT compiled in and off is
-measured a second time with it on: 3.15.2 and 3.15.2j are the same program. What
-several processors gain with and without the lock, the point "processors" of the profile full says.
+measured a second time with it on: 3.15.2 and 3.15.2j are the same program. The point "processors"
+of the profile full measures what several processors gain with and without the lock.
 
   python -m bench study interpreters
   python -m bench study interpreters /opt/python3.14t/bin/python3.14t /usr/bin/python3.13
