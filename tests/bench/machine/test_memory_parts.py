@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from bench.machine.memory import Snapshot
 from bench.machine.objects import PORT, WATCH, Ends, GroupMemory, Slabs
 from bench.machine.procfs import Slab
 from bench.schema import MemoryParts
-from bench.text import KIB
+from bench.text import KIB, MIB
 from tests.bench.children import CLIENT, PARENT, SERVER, SLEEPER, Answering, wait_for
 from tests.bench.fake_root import SLABINFO, put
 
@@ -76,6 +77,11 @@ class TestMemory:
         # Half of the files (by the inodes: dentries move for other reasons), 30 of 40 items.
         assert found.held.kernel_other_bytes == 10 * (800 + 200 + 200) + 30 * 128
         assert found.before.kernel_socket_bytes == 0
+        more = Snapshot(held.own, kernel=counted(TCP=40, sock_inode_cache=40, eventpoll_epi=40))
+        found = memory.memory(before, more, 10)  # ten pairs, and twenty sockets of its own
+        assert found.held.kernel_socket_bytes == 30 * 2000
+        assert found.held.server_socket_bytes == 10 * 2000
+        assert found.held.kernel_other_bytes == 30 * (800 + 200 + 200) + 30 * 128
         assert {*OF_KERNEL} <= set(found.sources)
 
     def test_threads_keep_a_send_buffer_each(self) -> None:
@@ -124,6 +130,15 @@ class TestMemory:
         free = 130 * KIB + 3 * os.sysconf("SC_PAGE_SIZE")
         assert memory.free_memory() == free
         assert memory.free_memory(or_anonymous=True) == free + 7 * KIB
+
+    @pytest.mark.parametrize("kind", [mmap.MAP_PRIVATE, mmap.MAP_SHARED])
+    def test_what_a_program_fills_is_its_own_also_where_it_is_shared(self, kind: int) -> None:
+        before = memory.user_memory(os.getpid()) or 0
+        with mmap.mmap(-1, 8 * MIB, kind | mmap.MAP_ANONYMOUS) as block:
+            for page in range(0, 8 * MIB, mmap.PAGESIZE):
+                block[page] = 1
+            after = memory.user_memory(os.getpid()) or 0
+        assert after - before == pytest.approx(8 * MIB, rel=0.1)
 
     def test_threads_are_read(self) -> None:
         with Answering(SLEEPER, "40") as other:

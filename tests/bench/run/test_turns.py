@@ -99,6 +99,31 @@ def test_children_of_a_worker_are_stopped_and_their_time_is_counted() -> None:
         os.kill(grandchild, signal.SIGKILL)
 
 
+ENDED = """
+import subprocess, sys, threading
+burn = "import time; input()\\nwhile time.process_time() < 0.3: pass"
+def start():
+    child = subprocess.Popen([sys.executable, "-c", burn], stdin=subprocess.PIPE)
+    print(child.pid, flush=True)
+    child.communicate(sys.stdin.readline().encode())
+    print(child.pid, flush=True)
+    sys.stdin.readline()
+threading.Thread(target=start).start()
+"""
+
+
+def test_the_time_of_children_that_ended_counts_whichever_thread_started_them() -> None:
+    """Of a new process for every fifty pages, turns saw a tenth."""
+    with Child("a parent", ["-c", ENDED]) as group:
+        group.receive(time.monotonic() + 300)
+        group.look_for_children()
+        assert group.threads == 3
+        before = group.cpu_s()
+        group.send("go")
+        group.receive(time.monotonic() + 300)
+        assert group.cpu_s() - before >= 0.25
+
+
 BUSY = """
 import mmap, sys, threading
 file = open(sys.argv[1], "r+b")

@@ -36,7 +36,7 @@ from bench.sides.protocol import (
 from bench.sides.servers import Server
 from crawlers import callbacks
 from crawlers.job import CrawlReport, Job
-from crawlers.recorder import Recorder
+from crawlers.recorder import Recorder, TimesRecorder
 
 SOON_S = 30
 
@@ -93,7 +93,7 @@ def test_ready_go_result(server: Server, tmp_path: Path) -> None:
     assert all(0 < seconds < SOON_S for seconds in times)
 
 
-def test_the_lock_is_read_after_the_crawl(
+def test_the_lock_is_read_after_the_crawl_and_counts_are_those_of_its_rows(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Libraries switch it on when they are imported, which may be for the last page."""
@@ -101,6 +101,7 @@ def test_the_lock_is_read_after_the_crawl(
 
     def late(job: Job, recorder: Recorder) -> CrawlReport:
         report = callbacks.crawl(job, recorder)
+        report.pages *= 2
         monkeypatch.setattr(build, "locked_by", lambda: "uvloop")
         return report
 
@@ -109,7 +110,14 @@ def test_the_lock_is_read_after_the_crawl(
     *_, last = replies.getvalue().splitlines()
     result = decode(last)
     assert isinstance(result, Result)
-    assert result.mechanism["gil_by"] == "uvloop"
+    assert (result.mechanism["gil_by"], result.pages) == ("uvloop", 30)
+
+
+def test_times_that_cannot_be_fail_the_trial_and_not_the_campaign() -> None:
+    times = TimesRecorder()
+    times.record(0, due=3.0, started=1.0, ended=2.0)
+    with pytest.raises(ValueError, match="ended before it began or was due"):
+        worker.keep("nowhere", times, 0.0)
 
 
 @pytest.mark.parametrize("after", ["nothing", "the command"])
