@@ -33,7 +33,7 @@ RECV_SIZE: Final = 64 * 1024
 """Bytes that every ``recv`` asks for, in every backend."""
 
 MAX_HEAD: Final = 64 * 1024
-"""Bytes a response may take before its header section is complete."""
+"""Bytes a response may take before its header section is complete, and without more of its body."""
 
 MAX_INTERIM: Final = 8
 """1xx answers allowed before the final one."""
@@ -46,9 +46,9 @@ _WANTED: Final = _LISTS | {b"content-length", b"location"}
 
 _H: Final = ord("H")
 _FOLD: Final = re.compile(rb"[ \t]*+\r\n[ \t]++")
-_TRAILING: Final = re.compile(rb"[ \t]++(?=\r\n)")
+_TRAILING: Final = re.compile(rb"(?<=.)[ \t]++(?=\r\n)")
 _LATER: Final = re.compile(rb"HTTP/1\.[2-9]")
-_INTERIM: Final = re.compile(rb"HTTP/1\.[01] 1(?!01)")
+_INTERIM: Final = re.compile(rb"HTTP/1\.[0-9] 1(?!01)")
 _PERSISTENCE: Final = re.compile(rb"^(?:proxy-)?connection:[^\r\n]*+\r\n", re.I | re.M)
 
 
@@ -103,11 +103,11 @@ class Exchange:
         "_body",
         "_chunks",
         "_head",
-        "_head_bytes",
         "_in_body",
         "_interim",
         "_may_keep",
         "_message_done",
+        "_overhead",
         "_parser",
         "done",
         "error",
@@ -137,7 +137,7 @@ class Exchange:
         self._body = b""
         self._chunks: list[bytes] | None = None
         self._head = b""  # its bytes so far, if it comes in several pieces
-        self._head_bytes = 0
+        self._overhead = 0  # bytes of the head, later those since the last piece of the body
         self._in_body = False
         self._interim = 0
         self._message_done = False
@@ -155,16 +155,16 @@ class Exchange:
                 return
             self._parser = parser = HttpResponseParser(self)
             self.headers = {}
-        rest = b""
-        if not self._in_body:
+        rest, size, before = b"", self.size, self._overhead
+        if not (begun := self._in_body):
             if data[0] != _H and self._other_protocol(data):
                 self._conclude("protocol")
                 return
-            room = MAX_HEAD - self._head_bytes
-            self._head_bytes += len(data)
+            room = MAX_HEAD - self._overhead
             if len(data) > room:
                 # Cut at the limit, so that the verdict does not depend on how bytes were split.
                 data, rest = data[:room], data[room:]
+            self._overhead += len(data)
         try:
             parser.feed_data(data)
         except HttpParserUpgrade:
@@ -182,9 +182,12 @@ class Exchange:
             if self._message_done:
                 self._conclude(self._verdict())
             elif self._in_body:
-                if self.size > self.max_body:
+                if begun and self.size == size:
+                    # Neither parser limits the lines between and behind chunks.
+                    self._overhead = before + len(data)
+                if self._or_too_large(None):
                     self._conclude("too_large")
-            elif self._head_bytes >= MAX_HEAD:
+            elif self._overhead >= MAX_HEAD:
                 self._conclude("too_large")
             else:
                 self._head += data
@@ -239,8 +242,9 @@ class Exchange:
         return self._or_too_large(None if final else "protocol")
 
     def _or_too_large(self, verdict: str | None) -> str | None:
-        """The verdict, unless the body exceeded its limit first."""
-        return "too_large" if self.size > self.max_body else verdict
+        """The verdict, unless the body, or what is around its chunks, exceeded its limit first."""
+        too_large = self.size > self.max_body or self._overhead > MAX_HEAD
+        return "too_large" if too_large else verdict
 
     def _or_stale(self, kind: str) -> str:
         fresh = self._parser is not None or not self.reused
@@ -321,15 +325,19 @@ class Exchange:
         last transfer coding decides how the body ends, and two different locations are none,
         as in browsers.
         """
+        if self._in_body:
+            if not self._message_done:
+                self._overhead += len(name) + len(value) + 4
+            return
         name = name.lower()
-        if name in _WANTED and not self._in_body and self.headers is not None:
+        if name in _WANTED and self.headers is not None:
             value = value.strip(b" \t")
             known = self.headers.setdefault(name, value)
             if known is not value and name in _LISTS:
                 self.headers[name] = known + b", " + value
             elif known != value and name == b"location":
                 self.headers[name] = b""
-        elif name == b"transfer-encoding" and not self._in_body and self.headers is not None:
+        elif name == b"transfer-encoding" and self.headers is not None:
             if value.rstrip(b" ").endswith(b"\t"):
                 raise HttpParserError("a tab that llhttp misreads")  # see _unfold
             self.headers[name] = value.strip(b" \t")
@@ -342,6 +350,8 @@ class Exchange:
         if self.status < 100:
             raise HttpParserError("no such status")
         self._in_body = True
+        if self.status >= 200:
+            self._overhead = 0
         self.keep_alive = self._may_keep and self._parser.should_keep_alive()
         if self.headers and b"transfer-encoding" in self.headers:
             # Chunks in HTTP/1.0 are faulty, whatever Connection says (RFC 9112, 6.1).
@@ -351,6 +361,7 @@ class Exchange:
         """Keep a piece of the body, unless it is already too large."""
         if self._message_done or self.size > self.max_body:
             return
+        self._overhead = 0
         if not self.size:
             self._body = body
         elif self._chunks is None:

@@ -12,9 +12,6 @@ from __future__ import annotations
 import re
 from typing import Final, Protocol
 
-MAX_LINE: Final = 64 * 1024
-"""Largest length of a line in bytes; httptools leaves that limit to its user."""
-
 VERSIONS: Final = frozenset({b"0.9", b"1.0", b"1.1", b"2.0"})
 
 _TOKEN: Final = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]"
@@ -231,7 +228,7 @@ class ResponseParser:
     def _incomplete(self, data: bytes, at: int, promising: bool = True) -> int:
         """Wait for the rest of a line; raises :class:`ParserError` if that cannot help."""
         whole = data.find(b"\n", at) >= 0 or data.find(b"\r", at, -1) >= 0
-        if whole or not promising or len(data) - at > MAX_LINE:
+        if whole or not promising:
             raise ParserError("malformed line")
         return -1
 

@@ -16,12 +16,15 @@ from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
 
 from crawlers.backend import Backend, BackendError, CrawlFunction
 from crawlers.catalogue import MODELS, OURS, PEOPLE
 from crawlers.job import CrawlReport, Job, JobError
 from crawlers.recorder import Recorder
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 __all__ = [
     "GROUP",
@@ -105,6 +108,8 @@ def _without_https(name: str, reason: str, crawl: CrawlFunction) -> CrawlFunctio
 
 @cache
 def _foreign() -> dict[str, EntryPoint]:
+    from importlib.metadata import entry_points  # imports email and zipfile: ours do without
+
     return {point.name: point for point in entry_points(group=GROUP)}
 
 

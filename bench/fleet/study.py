@@ -263,14 +263,16 @@ def ramp(run: Run[FleetTrial]) -> Figure | str:
         lines = {label: line for label, line in curves.items() if line}
         marks = {label: line[-1] for label, line in lines.items()}
         plots += [Plot(lines, x, Axis(""), panel, marks=marks)] if lines else []
-    workers = [f"{words_of(label)} {len(trial.workers)}" for label, trial in trials.items()]
+    workers = [
+        f"{plural(len(t.workers), 'worker')} of {words_of(t.label)}" for t in trials.values()
+    ]
     label, first = next(iter(trials.items()))
     figure = Figure(
         name=RAMP,
         title="Connections and memory against time, up to the summit",
-        headline=f"{words_of(label)}: {count(most)} connections open at once, "
+        headline=f"{count(most)} connections of {words_of(label)} open at once, "
         f"after {first.opened_s:.0f} s",
-        subtitle="The backends that held this many, with their workers: " + listing(workers),
+        subtitle=f"Held by {listing(workers)}",
         data=Lines(plots),
         notes=("Memory of both ends: clients, servers and the kernel.",),
     )

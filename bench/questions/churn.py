@@ -45,7 +45,10 @@ COLUMNS: Final = Columns(
         "to open and close a connection": (OPENING,),
     },
     pair=("a kept connection", "a new one for each page (in colour)"),
-    notes=[f"Each request asks the server to close, and it nearly always closes first. {RANGES}"],
+    notes=[
+        "Right: the median of the differences within blocks. Each request asks the server to "
+        f"close, and it nearly always closes first. {RANGES}"
+    ],
     prose="What a connection of its own adds to a page of a list, at 100 slots on plain HTTP, as a "
     "difference within blocks. All pay the kernel for `socket`, `connect` and `close`. A loop "
     "also watches the socket until it is connected and forgets it at the end; streams make a "

@@ -17,7 +17,7 @@ from bench.plan.profiles import SERVING
 from bench.questions.columns import Columns, Read
 from bench.questions.question import RANGES, Answer, Headline, of_models
 from bench.schema import TrialRecord
-from bench.show.figures import Bars, Figure, Panel, Unit
+from bench.show.figures import Bars, Figure, Panel, Unit, calculated
 from bench.show.measured import KIB_EACH, Measured
 from bench.text import KIB, MIB, count, number, significant
 
@@ -54,10 +54,10 @@ def largest(trials: list[TrialRecord]) -> list[TrialRecord]:
     return [t for t in trials if t.memory and t.memory.connections == most[t.label]]
 
 
-def both_ends(analysis: Analysis, servers: Measured) -> Figure | None:
+def both_ends(analysis: Analysis, servers: Measured, head: Headline | None) -> Figure | None:
     """An idle connection at either end; None unless the campaign has both for some model."""
     rows = {
-        label: [stats.spread([total / KIB]), spread]
+        label: [calculated(0, total / KIB).y, spread]  # a slope, and no single trial
         for label in servers.values
         if label in analysis.memory
         and (total := analysis.memory[label].total) is not None
@@ -70,10 +70,11 @@ def both_ends(analysis: Analysis, servers: Measured) -> Figure | None:
     return Figure(
         name="both-ends",
         title="Memory of an idle connection at either end",
+        headline=head.text if head else None,
         subtitle="User and kernel memory of a crawler that waits for an answer, and of a server "
         "that waits for a request",
-        data=Bars([panel], "crawler", "server"),
-        notes=(RANGES,),
+        data=Bars([panel], "crawler", "server (in colour)"),
+        notes=(f"The crawler: a slope over several numbers of connections. {RANGES}",),
     )
 
 
@@ -116,7 +117,7 @@ class HoldingServers(Columns):
         answer = super().answer(analysis)
         if answer is None:
             return None
-        ends = both_ends(analysis, self.drawn(analysis, self.measured(analysis)))
+        ends = both_ends(analysis, self.drawn(analysis, self.measured(analysis)), answer.headline)
         return replace(answer, figures=[*answer.figures, *([ends] if ends else [])])
 
 

@@ -60,10 +60,10 @@ MANY: Final = 10_000
 HUES: Final[tuple[Colour, ...]] = ("blue", "sky", "red", "yellow", "pink", "grey")
 PLAIN, LIBRARY = "user memory, as on plain HTTP", "what the library adds to it"
 HUES_OVER_TLS: Final[dict[str, Colour]] = {
-    PLAIN: "grey",
+    PLAIN: "sky",
     "OpenSSL": "blue",
     LIBRARY: "red",
-    "kernel": "yellow",
+    "kernel": "grey",
 }
 
 

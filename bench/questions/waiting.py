@@ -99,8 +99,9 @@ def _lines(sizes: BySize) -> dict[str, list[LinePoint]]:
 
 def _figure(analysis: Analysis, workload: str, lines: Mapping[str, Sequence[LinePoint]]) -> Figure:
     title, what = FIGURES[workload]
-    sample = analysis.at_point(analysis.reference_point(workload) or "")
-    trial = next(iter(sample.values()))[0]
+    best = leading(analysis, PAGES_PER_S, workload)
+    point = best.point if best else analysis.reference_point(workload) or ""
+    trial = next(iter(analysis.at_point(point).values()))[0]
     slots, delay_s = stats.number_param(trial, "slots"), mean_delay_s(str(trial.params["delay"]))
     drawn = {x: p.y.median for x, line in lines.items() for p in line if p.x == slots}
     here = [c for c in analysis.compare(PAGES_PER_S) if c.point == trial.point]
@@ -122,7 +123,7 @@ def _figure(analysis: Analysis, workload: str, lines: Mapping[str, Sequence[Line
         title=title,
         headline=head.text if head else None,
         subtitle=f"{what}; {blocks_words(point.y for line in lines.values() for point in line)}",
-        data=Lines([plot]),
+        data=Lines([plot], told=head is not None and slots == ends[-1]),
         notes=(
             *[f"Dotted: {LITTLE}, the most that anything can fetch."] * bool(most),
             *filter(None, [why]),

@@ -143,6 +143,7 @@ class Material:
             "look": self.look,
             "missing": self.missing,
             "told": self.told,
+            "behind": self.behind,
             "sentence": sentence,
             "plural": plural,
             "size": partial(size_words, digits=2),
@@ -174,6 +175,11 @@ class Material:
         """A finding as far as it is about the models: what a speaker can say in one breath."""
         text = findings.named(self.analysis).get(name, "").partition(" HTTP stacks: ")[0]
         return text if variants else text.partition(" Variants: ")[0]
+
+    def behind(self, name: str) -> str:
+        """How sure the headline of a finding is: what is in brackets after it."""
+        found = re.match(r"\*\*.*?\*\* \((.*?)(?:; published.*?)?\)", self.told(name))
+        return found[1] if found else ""
 
     # --- charts ---------------------------------------------------------------------------
 

@@ -179,6 +179,7 @@ HEADS = (
     Case("a space in a name", headed(b"X Y: a"), BAD),
     Case("a NUL in a value", headed(b"X: a\0b"), EITHER),
     Case("an escape in a value", headed(b"x: \x1b[2J"), EITHER),
+    Case("blanks before the first line", headed(b" ", b"X: a"), BAD),
     Case("a value of blanks", headed(b"x:      \t   "), KEPT, valid=True),
     Case("five thousand headers", headed(*[b"a: b"] * 5000), GOOD),
     Case("a name of 60,000 bytes", headed(b"x" * 60_000 + b": y"), GOOD),
@@ -368,6 +369,13 @@ INTERIM = (
     Case("one more", b"HTTP/1.1 102 X\r\n\r\n" * (MAX_INTERIM + 1) + OK + ABC, "protocol"),
     Case("an interim answer alone", b"HTTP/1.1 100 Continue\r\n\r\n", "closed"),
     Case("103 that closes", b"HTTP/1.1 103 X\r\nConnection: close\r\n\r\n" + OK + ABC, KEPT),
+    Case(
+        "103 in HTTP/1.2 and 100, which close",
+        b"HTTP/1.2 103 X\r\nConnection: close\r\n\r\nHTTP/1.1 100 X\r\nConnection: close\r\n\r\n"
+        + OK
+        + ABC,
+        KEPT,
+    ),
     Case("103 in HTTP/1.0 and a fold", b"HTTP/1.0 103 X\r\nA: b\r\n c\r\n\r\n" + OK + ABC, KEPT),
     Case(
         "103 and a final one that closes",

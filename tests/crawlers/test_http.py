@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from crawlers.http import MAX_HEAD, Exchange
 from crawlers.kinds import ERROR_KINDS, error_kind
 from crawlers.page import read_page
-from tests.crawlers.answers import CASES, MAX_BODY, Case
+from tests.crawlers.answers import CASES, CHUNKED, MAX_BODY, Case
 from tests.crawlers.exchanges import fed, fetch_of, in_python
 
 
@@ -106,6 +106,24 @@ def test_limits_do_not_depend_on_the_split(drawn: tuple[bytes, list[int]]) -> No
         made = fed(exchange(max_body=40), data, places)
         outcomes.add((made.error, made.status, made.body if made.error is None else b""))
     assert len(outcomes) == 1
+
+
+@pytest.mark.parametrize("part", [b"3;x=", b"3\r\nabc\r\n0\r\nX: "])
+@pytest.mark.parametrize("piece", [100, MAX_HEAD])
+def test_a_line_around_chunks_has_an_end(part: bytes, piece: int) -> None:
+    """A trailer without end filled the memory until the timeout."""
+    made = exchange()
+    made.feed(CHUNKED + part)
+    for _ in range(0, MAX_HEAD + 1, piece):
+        assert not made.done
+        made.feed(b"y" * piece)
+    assert made.error == "too_large"
+
+
+@pytest.mark.parametrize(("lines", "error"), [(600, None), (700, "too_large")])
+def test_trailers_are_limited_however_they_come(lines: int, error: str | None) -> None:
+    data = CHUNKED + b"3\r\nabc\r\n0\r\n" + (b"X: " + b"y" * 95 + b"\r\n") * lines + b"\r\n"
+    assert {play(data, cuts).error for cuts in ([], [200], range(0, len(data), 999))} == {error}
 
 
 def test_a_surplus_behind_a_long_head_spoils_the_connection() -> None:

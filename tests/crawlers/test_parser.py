@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from crawlers import heads, http
 from crawlers.heads import LONGEST, REMEMBERED, read_head
-from crawlers.parser import MAX_LINE, ParserError, ResponseParser
 from tests.crawlers.exchanges import fed, fetch_of, in_python
 from tests.programs import python
 
@@ -143,15 +142,6 @@ def test_only_so_many_lines_are_remembered() -> None:
     for known in (heads._statuses, heads._fields):
         assert len(known) <= REMEMBERED
         assert all(len(line) <= LONGEST for line in known)
-
-
-def test_a_line_without_end_is_refused() -> None:
-    """A chunk's size line is not counted by the exchange's limit on the head."""
-    made = ResponseParser(http.Exchange(fetch_of()))
-    made.feed_data(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=")
-    made.feed_data(b"y" * (MAX_LINE - 4))
-    with pytest.raises(ParserError):
-        made.feed_data(b"y")
 
 
 def test_which_parser_is_used_is_said() -> None:

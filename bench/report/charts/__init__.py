@@ -134,7 +134,7 @@ def placed(figure: Figure, analysis: Analysis, drawn: Collection[str]) -> Figure
 
 def wordless(figure: Figure) -> Figure:
     """The picture alone, where what is around it has its words."""
-    return replace(figure, title="", headline=None, subtitle="", notes=())
+    return replace(figure, title="", headline=None, subtitle="", notes=(), footer=())
 
 
 def designed(figure: Figure) -> Figure:

@@ -32,9 +32,11 @@ if find_spec("distributed") is None:
     pytest.skip("distributed is not installed", allow_module_level=True)
 
 PATIENCE_S = 300.0
+HOSTS = ("127.0.0.2", "127.0.0.3")
 DASK = "from distributed.cli.dask_{} import main; main()"
-APART = "from bench.machine import environment; environment.boot = lambda: {!r}; "
-"""A fleet has one host on each machine; these say that they were booted apart."""
+BOOTED = "from bench.machine import environment; environment.boot = lambda: {!r}"
+UNWATCHED = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
+"""Or a worker looks at its stack a hundred times a second."""
 
 
 @dataclass
@@ -78,22 +80,16 @@ def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 @contextmanager
-def clustered(folder: Path, *, apart: bool = True) -> Iterator[Cluster]:
-    """A scheduler and two workers with addresses of their own, with their files in ``folder``.
-
-    ``apart``: the workers say that they are on two machines.
-    """
-    import distributed
-
+def clustered(folder: Path) -> Iterator[Cluster]:
+    """A scheduler and two workers with addresses of their own, with their files in ``folder``."""
     file = folder / "scheduler.json"
 
     def start(host: str, role: str, *arguments: str) -> subprocess.Popen[bytes]:
-        program = (APART.format(host) if apart else "") + DASK.format(role)
-        words = (sys.executable, "-c", program, "--scheduler-file", str(file))
+        words = (sys.executable, "-c", DASK.format(role), "--scheduler-file", str(file))
         return subprocess.Popen(
             [*words, "--host", host, "--no-dashboard", *arguments],
             cwd=ROOT,
-            env=small.environment(),
+            env=small.environment() | UNWATCHED,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
@@ -102,15 +98,24 @@ def clustered(folder: Path, *, apart: bool = True) -> Iterator[Cluster]:
     try:
         wait_for(lambda: file.exists() and file.read_text().endswith("}"))
         options = ("--nthreads", "1", "--no-nanny", "--local-directory", str(folder))
-        processes += [start(host, "worker", *options) for host in ("127.0.0.2", "127.0.0.3")]
+        processes += [start(host, "worker", *options) for host in HOSTS]
         address = json.loads(file.read_text())["address"]
-        with distributed.Client(address) as client:
-            client.wait_for_workers(2, timeout=PATIENCE_S)
+        booted(address, *HOSTS)
         yield Cluster(address, processes[1:])
     finally:
         for process in processes:
             process.kill()
             process.wait()
+
+
+def booted(address: str, *boots: str) -> None:
+    """Let the workers say when they were booted: a fleet has one host on each machine."""
+    import distributed
+
+    with distributed.Client(address) as client:
+        client.wait_for_workers(2, timeout=PATIENCE_S)
+        for worker, boot in zip(client.scheduler_info()["workers"], boots, strict=True):
+            client.run(exec, BOOTED.format(boot), {}, workers=[worker])
 
 
 pytestmark = [
@@ -208,10 +213,13 @@ def test_what_cannot_be_held_is_refused_before_anything_starts(
 
 @pytest.mark.slow
 def test_two_hosts_on_one_machine_are_refused_in_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    lasting: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with clustered(tmp_path, apart=False) as cluster:
-        assert fleet("--plan", "--scheduler", cluster.address) == 2
+    booted(lasting.address, "once", "once")
+    try:
+        assert fleet("--plan", "--scheduler", lasting.address) == 2
+    finally:
+        booted(lasting.address, *HOSTS)
     (line,) = capsys.readouterr().err.splitlines()
     assert "one dask worker on each machine; there are 127.0.0.2:" in line
 
@@ -249,8 +257,10 @@ def begun(cluster: Cluster, results: Path, *more: str) -> subprocess.Popen[str]:
     [("worker", signal.SIGKILL), ("host", signal.SIGKILL), ("host", signal.SIGSTOP)],
 )
 def test_what_is_lost_voids_the_trial_and_is_named_and_the_rest_stops(
-    victim: str, how: signal.Signals, cluster: Cluster, tmp_path: Path
+    victim: str, how: signal.Signals, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
+    """Who loses a worker goes on with the next trial."""
+    cluster: Cluster = request.getfixturevalue("lasting" if victim == "worker" else "cluster")
     with begun(cluster, tmp_path / "results") as process:
         crew = cluster.children("bench.sides.worker")
         os.kill(crew[0].pid if victim == "worker" else cluster.workers[0].pid, how)
@@ -264,7 +274,8 @@ def test_what_is_lost_voids_the_trial_and_is_named_and_the_rest_stops(
     assert ("killed by SIGKILL" in reason and "worker " in reason) == (victim == "worker")
     # The other host has stopped; the lost one's processes end with it.
     wait_for(lambda: not psutil.Process(cluster.workers[1].pid).children())
-    cluster.workers[0].kill()
+    if victim == "host":
+        cluster.workers[0].kill()
     assert small.all_gone([*crew, *cluster.children("server")])
 
 

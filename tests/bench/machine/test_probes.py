@@ -246,9 +246,11 @@ def extension(name: str) -> ModuleType:
     return module
 
 
-def made_free(monkeypatch: pytest.MonkeyPatch, *, lock: bool) -> None:
+def made_free(monkeypatch: pytest.MonkeyPatch, *, lock: bool, asked: int | None = None) -> None:
     monkeypatch.setattr(sys, "version", FREE)
     monkeypatch.setattr(sys, "_is_gil_enabled", lambda: lock, raising=False)
+    # An ordinary build from 3.13 on has 1 there.
+    monkeypatch.setattr(sys, "flags", SimpleNamespace(gil=asked))
 
 
 def test_a_lock_that_is_off_and_one_that_every_build_has_need_no_reason(
@@ -274,8 +276,7 @@ def test_modules_that_can_have_switched_it_on_are_named(monkeypatch: pytest.Monk
 
 
 def test_whoever_asked_for_the_lock_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    made_free(monkeypatch, lock=True)
-    monkeypatch.setattr(sys, "flags", SimpleNamespace(gil=1))
+    made_free(monkeypatch, lock=True, asked=1)
     assert build.locked_by() == "PYTHON_GIL=1 or -X gil=1"
 
 

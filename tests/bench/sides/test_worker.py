@@ -168,7 +168,7 @@ def test_it_carries_nothing_but_the_crawlers() -> None:
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    heavy = {"numpy", "scipy", "matplotlib", "pydantic", "psutil", "rich", "pytest"}
+    heavy = {"numpy", "scipy", "matplotlib", "pydantic", "psutil", "rich", "pytest", "email"}
     assert not heavy & set(done.stdout.split())
 
 

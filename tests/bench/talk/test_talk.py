@@ -67,7 +67,7 @@ def test_what_was_not_measured_is_left_out_with_the_reason(tmp_path: Path) -> No
         "The connection",
         "The claim, tested",
         "The page, counted",
-        "Too much",
+        "The schedule",
         "HTTPS",
         "As many as fit",
         "One line",

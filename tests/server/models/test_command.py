@@ -120,7 +120,9 @@ def test_a_stack_of_asyncio_without_descriptors_waits(name: str) -> None:
         answered_late(server, idle).close()
         idle.close()
         stop(server)
-        assert 0 < last_words(server)[1].count("out of system resource") <= 10 * ACCEPTS
+        # CPython 3.15 needs a descriptor to write a traceback.
+        said = last_words(server)[1].replace("--- Logging error ---", "out of system resource")
+        assert 0 < said.count("out of system resource") <= 10 * ACCEPTS
 
 
 def answered_late(server: Model, idle: socket.socket) -> socket.socket:
