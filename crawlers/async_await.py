@@ -130,7 +130,8 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
             data = await slot.reader.read(RECV_SIZE)
             exchange.feed(data)
     except (OSError, RuntimeError) as error:  # uvloop raises both
-        exchange.fail(error)
+        # A stream keeps its error. With a traceback they are a cycle, of which asyncio may log.
+        exchange.fail(error.with_traceback(None))
     except asyncio.CancelledError:
         if slot.aborted is None:
             raise

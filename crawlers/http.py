@@ -243,8 +243,7 @@ class Exchange:
 
     def _or_too_large(self, verdict: str | None) -> str | None:
         """The verdict, unless the body, or what is around its chunks, exceeded its limit first."""
-        too_large = self.size > self.max_body or self._overhead > MAX_HEAD
-        return "too_large" if too_large else verdict
+        return "too_large" if self.size > self.max_body or self._overhead > MAX_HEAD else verdict
 
     def _or_stale(self, kind: str) -> str:
         fresh = self._parser is not None or not self.reused

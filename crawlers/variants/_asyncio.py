@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar
 
 from crawlers import async_await
 from crawlers.async_await import Fetcher, SlotT
+from crawlers.http import Exchange
 from crawlers.job import CrawlReport, Job
 from crawlers.loop import loop_name
 from crawlers.recorder import Recorder
@@ -49,6 +50,14 @@ class Slot(async_await.Slot):
 
 
 SharedT = TypeVar("SharedT", bound=Shared)
+
+
+def end_cancelled(slot: async_await.Slot, exchange: Exchange) -> None:
+    """End an exchange whose task was cancelled by the sweep; raises the error if it was not."""
+    if slot.aborted is None:
+        raise
+    slot.task.uncancel()
+    exchange.abort(slot.aborted)
 
 
 def close_rest(loop: asyncio.AbstractEventLoop) -> None:

@@ -35,7 +35,7 @@ from crawlers.http import Exchange
 from crawlers.job import Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.variants import _asyncio
-from crawlers.variants._asyncio import Slot, close_rest, run
+from crawlers.variants._asyncio import Slot, close_rest, end_cancelled, run
 from crawlers.variants._stack import KEEP_S, UNCODED, Answer, kind_behind, version_of
 
 
@@ -130,10 +130,7 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
         answer.reused = answer.reused and not isinstance(error, aiohttp.ClientConnectorError)
         answer.broken(kind_of(error))
     except asyncio.CancelledError:
-        if slot.aborted is None:
-            raise
-        slot.task.uncancel()
-        answer.abort(slot.aborted)
+        end_cancelled(slot, answer)
     return answer
 
 
@@ -143,6 +140,8 @@ def kind_of(error: Exception) -> str:
         return kind
     if isinstance(error, aiohttp.ServerDisconnectedError):
         return "closed"
+    if isinstance(error, ConnectionError):
+        return "reset"  # without a number: it ended before the request was written
     if isinstance(error, aiohttp.ClientPayloadError):  # only its text says why
         if "[SSL: " in str(error):
             return "broken_record"

@@ -16,7 +16,7 @@ from crawlers import async_await, work
 from crawlers.http import Exchange
 from crawlers.job import Fetch
 from crawlers.variants import _asyncio
-from crawlers.variants._asyncio import run
+from crawlers.variants._asyncio import end_cancelled, run
 
 
 class Shared(_asyncio.Shared):
@@ -36,11 +36,8 @@ async def fetch(shared: Shared, slot: async_await.Slot, item: Fetch) -> Exchange
     try:
         work.elsewhere[item.url] = await shared.hand_over(exchange.body, job.rounds)
     except asyncio.CancelledError:
-        if slot.aborted is None:
-            raise
-        slot.task.uncancel()
         exchange = Exchange(item, shared.job.max_body)
-        exchange.abort(slot.aborted)
+        end_cancelled(slot, exchange)
     return exchange
 
 

@@ -21,7 +21,7 @@ from crawlers.http import Exchange
 from crawlers.job import Fetch
 from crawlers.tls import handshaking
 from crawlers.variants import _asyncio
-from crawlers.variants._asyncio import Shared, run
+from crawlers.variants._asyncio import Shared, end_cancelled, run
 
 
 class Slot(_asyncio.Slot):
@@ -59,15 +59,16 @@ class Secured:
 class Connection(asyncio.Protocol):
     """Feeds bytes to the exchange in flight; ``over`` is resolved at its end."""
 
-    def __init__(self, slot: Slot) -> None:
+    def __init__(self, slot: Slot, exchange: Exchange | None = None) -> None:
         self.slot = slot
-        self.exchange: Exchange | None = None
+        self.exchange = exchange
         self.over: asyncio.Future[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The connection is open; what came with a handshake waits until the slot is ready."""
+        """The slot has it before the task is resumed: uvloop brings bytes that early. TLS waits."""
+        self.slot.sock, self.slot.connection = cast(asyncio.Transport, transport), self
         if transport.get_extra_info("ssl_object") is not None:
-            cast(asyncio.Transport, transport).pause_reading()
+            self.slot.sock.pause_reading()
 
     def data_received(self, data: bytes) -> None:
         """Bytes have arrived."""
@@ -112,24 +113,25 @@ class Connection(asyncio.Protocol):
             disconnect(self.slot)
 
 
-async def connect(shared: Shared, slot: Slot, item: Fetch) -> None:
+async def connect(shared: Shared, slot: Slot, item: Fetch, exchange: Exchange) -> None:
     """Open the slot's connection; the coroutine is suspended until it is open."""
     disconnect(slot)
     if item.origin.tls is not None:
         await secure(shared, slot, item)
         return
     host, port = item.address.sockaddr[:2]
-    slot.sock, slot.connection = await shared.loop.create_connection(
-        lambda: Connection(slot), str(host), int(port)
+    transport, _ = await shared.loop.create_connection(
+        lambda: Connection(slot, exchange), str(host), int(port)
     )
-    slot.origin = item.origin
+    if not transport.is_closing():
+        slot.origin = item.origin
 
 
 async def secure(shared: Shared, slot: Slot, item: Fetch) -> None:
     """Open it over TLS; the exchange's deadline comes before the loop's for a handshake."""
     host, port = item.address.sockaddr[:2]
     with handshaking():
-        transport, slot.connection = await shared.loop.create_connection(
+        transport, _ = await shared.loop.create_connection(
             lambda: Connection(slot),
             str(host),
             int(port),
@@ -162,7 +164,9 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
         if slot.origin is item.origin:
             exchange.reused = True
         else:
-            await connect(shared, slot, item)
+            await connect(shared, slot, item, exchange)
+            if exchange.done:
+                return exchange
         slot.connection.exchange = exchange
         slot.connection.over = shared.loop.create_future()
         slot.sock.write(exchange.request)
@@ -170,10 +174,7 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     except Exception as error:
         exchange.fail(error)
     except asyncio.CancelledError:
-        if slot.aborted is None:
-            raise
-        slot.task.uncancel()
-        exchange.abort(slot.aborted)
+        end_cancelled(slot, exchange)
     return exchange
 
 

@@ -20,7 +20,7 @@ from crawlers.http import RECV_SIZE, Exchange
 from crawlers.job import Fetch
 from crawlers.sockets import new_socket, unasked
 from crawlers.variants import _asyncio
-from crawlers.variants._asyncio import Shared, run
+from crawlers.variants._asyncio import Shared, end_cancelled, run
 
 
 class Slot(_asyncio.Slot):
@@ -58,10 +58,7 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     except Exception as error:
         exchange.fail(error)
     except asyncio.CancelledError:
-        if slot.aborted is None:
-            raise
-        slot.task.uncancel()
-        exchange.abort(slot.aborted)
+        end_cancelled(slot, exchange)
     return exchange
 
 

@@ -31,7 +31,7 @@ from crawlers.job import Fetch, Job
 from crawlers.recorder import Recorder
 from crawlers.tls import client_context
 from crawlers.variants import _asyncio
-from crawlers.variants._asyncio import Slot, close_rest, run
+from crawlers.variants._asyncio import Slot, close_rest, end_cancelled, run
 from crawlers.variants._stack import KEEP_S, UNCODED, Answer, kind_behind, version_of
 
 
@@ -117,10 +117,7 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
         answer.reused = answer.reused and not isinstance(error, shared.httpx.ConnectError)
         answer.broken(kind_of(shared.httpx, error))
     except asyncio.CancelledError:
-        if slot.aborted is None:
-            raise
-        slot.task.uncancel()
-        answer.abort(slot.aborted)
+        end_cancelled(slot, answer)
     return answer
 
 

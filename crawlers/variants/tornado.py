@@ -26,7 +26,7 @@ from crawlers.recorder import Recorder
 from crawlers.sockets import new_socket, unasked
 from crawlers.tls import handshaking
 from crawlers.variants import _asyncio
-from crawlers.variants._asyncio import run
+from crawlers.variants._asyncio import end_cancelled, run
 
 # The outcome of a page says why its connection failed. Without a handler, Python would
 # print Tornado's warning about each failed handshake too.
@@ -125,10 +125,7 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
     except Exception as error:
         exchange.fail(error)
     except asyncio.CancelledError:
-        if slot.aborted is None:
-            raise
-        slot.task.uncancel()
-        exchange.abort(slot.aborted)
+        end_cancelled(slot, exchange)
     return exchange
 
 

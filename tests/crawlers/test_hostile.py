@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Any
 
 import pytest
 
 from crawlers import registry
-from crawlers.conformance.scripted import ScriptedServer, page, redirect
+from crawlers.conformance.scripted import Connection, ScriptedServer, page, redirect
 from tests.crawlers import backends
 from tests.crawlers.backends import HERE, STACKS, each, outcomes
 
@@ -83,3 +84,19 @@ def test_a_stack_as_it_ships_keeps_the_target_and_the_user_agent_of_its_own(name
     assert sorted(head.split(" ")[1] for head in server.heads) == sorted(sent)
     own = name.partition("_")[0]
     assert all(f"{own}/" in head for head in server.heads)
+
+
+def early(sock: socket.socket) -> socket.socket:
+    """Answer whatever will be asked."""
+    sock.sendall(page())
+    return sock
+
+
+@pytest.mark.parametrize("name", [*registry.MODELS, "asyncio_protocol", "uvloop_protocol"])
+def test_an_answer_may_come_before_its_request(name: str) -> None:
+    """uvloop gave it to a protocol that the slot had not got yet: asyncio logged a traceback."""
+    with ScriptedServer(early) as server:
+        urls = [f"http{server.url.removeprefix('https')}{n}" for n in range(16)]
+        server.script = dict.fromkeys((f"/{n}" for n in range(16)), Connection.close)
+        report = backends.crawl(name, *urls, slots=16, timeout_s=30.0, max_tries=1, follow=False)
+    assert {row.status for row in report.rows.values()} == {200}
