@@ -50,22 +50,22 @@ class Environment(Record):
 
     python: str  # "CPython 3.11.7"
     python_build: dict[str, str | bool | None]  # compiler, pgo, lto, debug, gil, configure flags
-    implementation: str
+    implementation: str  # "cpython"
     packages: dict[str, str]  # distribution -> version
-    commit: str | None
-    dirty: bool | None
+    commit: str | None  # of the suite; None outside a clone
+    dirty: bool | None  # whether there were uncommitted changes
     os: str  # "Debian GNU/Linux 12"
-    kernel: str
+    kernel: str  # "Linux 6.18.44"
     machine: str  # "x86_64"
-    cpu_model: str | None
-    cpu_count: int
+    cpu_model: str | None  # "AMD EPYC"
+    cpu_count: int  # that the campaign could use
     cpu_quota: float | None  # cgroup quota in processors, None when unlimited
     memory_total_bytes: int
     limits: dict[str, int | str | None]  # nofile, nproc, somaxconn, port range ...
     boot: str | None = None  # a hash of the kernel's random id of this boot; None if not recorded
     virtual: str | None = None  # "a container in a virtual machine"; None if neither, or not known
     openssl: str | None = None  # "OpenSSL 3.0.19 27 Jan 2026"; None without ssl, or not recorded
-    reasons: dict[str, str] = {}
+    reasons: dict[str, str] = {}  # field -> why it is None
 
 
 class Interpreter(Record):
@@ -82,7 +82,7 @@ class PointPlan(Record):
     workload: str
     blocks: int  # in how many blocks of the campaign this point is measured
     labels: list[str]  # one trial of each of these per block
-    params: dict[str, int | float | str | None]
+    params: dict[str, int | float | str | None]  # as in TrialRecord
     fewer: dict[str, int] = {}  # labels measured in only so many blocks
 
     def blocks_of(self, label: str) -> int:
@@ -101,7 +101,7 @@ class Rung(Record):
     name: str
     family: str  # "stack" for a whole HTTP stack
     rung: int  # -1 where it is not known
-    summary: str
+    summary: str  # what it is
     changes: str  # "against callbacks: the system call"
     against: str | None  # the backend it differs from in one thing
     most: int | None  # connections it can hold at once, None for no limit
@@ -117,12 +117,12 @@ class CampaignRecord(Record):
     created: str  # ISO 8601, UTC
     profile: str  # "quick", or "quick+full" where --only took points of both
     seed: int  # decides the order of trials, which can be rebuilt from it
-    blocks: int
-    backends: list[str]
+    blocks: int  # the most of any point; see plan
+    backends: list[str]  # in the order of tables
     base: str  # the backend that ratios are relative to
     twin: str | None  # the backend that runs twice in every block, as "<twin>#2"
     points: list[str]  # ids of workload points, "throughput-100"
-    command: list[str]
+    command: list[str]  # without a path
     environment: Environment
     plan: list[PointPlan] = []
     interpreters: list[Interpreter] = []  # oldest first; empty: our own
@@ -165,12 +165,12 @@ class Handshakes(Record):
 class Ledger(Record):
     """The server's own counts for the trial."""
 
-    requests: int
-    distinct: int
-    repeated: int
+    requests: int  # of all URLs
+    distinct: int  # URLs that were requested
+    repeated: int  # URLs that were requested more than once
     connections_opened: int
-    peak_connections: int
-    peak_in_flight: int
+    peak_connections: int  # most that were open at once
+    peak_in_flight: int  # most requests that waited for their answer at once
     requests_per_connection_max: int
     handshakes: Handshakes | None = None  # None: plain HTTP
 
@@ -180,9 +180,9 @@ class HostNoise(Record):
 
     probe_before_s: float
     probe_after_s: float
-    steal_s: float | None
-    load1: float | None
-    mhz: float | None
+    steal_s: float | None  # time that the host gave to other guests
+    load1: float | None  # load average of a minute
+    mhz: float | None  # clock frequency of the processor
 
 
 class Fairness(Record):
@@ -193,7 +193,7 @@ class Fairness(Record):
     """
 
     slots: int
-    until_s: float
+    until_s: float  # from the start until there was no more work
     quantiles: list[float]
     completions: list[float]
     longest_gap_s: list[float]
@@ -204,7 +204,7 @@ class Fairness(Record):
 class Windows(Record):
     """A crawl in windows of some hundred exchanges, as columns of equal length."""
 
-    exchanges: list[int]
+    exchanges: list[int]  # in the window
     cpu_us: list[int]  # of the client, all threads
     voluntary: list[int]  # context switches
     involuntary: list[int]
@@ -230,11 +230,11 @@ class Turns(Record):
     """
 
     turn_s: float  # the intended length of a turn
-    taken: int
-    counted: int
+    taken: int  # number of turns
+    counted: int  # turns in counted rounds: all sums here are of these
     exchanges: int  # completed in counted turns
-    wall_s: float
-    cpu_s: float  # the worker's, its child processes included
+    wall_s: float  # of counted turns
+    cpu_s: float  # the worker's in them, its child processes included
     server_cpu_s: float  # the server's process, polling included
     steal_s: float | None  # of wall_s, the host gave so much to other guests; in ticks of 10 ms
     beside: list[str]  # all labels that were alive together
@@ -270,7 +270,7 @@ class Latency(Record):
     p50_ms: float
     p90_ms: float
     p99_ms: float
-    p99_9_ms: float | None
+    p99_9_ms: float | None  # None below 10,000 samples
     max_ms: float
     hdr: str
 
@@ -290,23 +290,23 @@ class Work(Record):
     round_after_us: float | None = None  # and after it; None: only before
     rounds: int  # for each page
     pages: int  # worked on
-    expected: int
+    expected: int  # pages that needed work
     check: int  # what the work came to
     check_expected: int
     cpu_ms: float  # processor time for each page that needed work
     wall_ms: float  # the same by the clock: longer where the thread did not have the processor
     threads: int  # in how many threads of all processes it was done
-    others: Latency | None
-    worked: Latency | None
+    others: Latency | None  # of the pages that needed none
+    worked: Latency | None  # of those that needed work
 
 
 class MemoryParts(Record):
     """Memory by owner, in bytes; None where no source exists (see ``reasons``)."""
 
     user_bytes: int | None  # anonymous: Pss_Anon and Pss_Shmem of the worker
-    rss_bytes: int | None
-    page_table_bytes: int | None
-    kernel_stack_bytes: int | None
+    rss_bytes: int | None  # shared pages included; in no total
+    page_table_bytes: int | None  # VmPTE of the worker
+    kernel_stack_bytes: int | None  # threads × the size of a stack in the kernel
     kernel_socket_bytes: int | None  # the client's side of the sockets
     send_buffer_bytes: int | None  # kept by each thread that has sent; calculated
     kernel_other_bytes: int | None  # dentries, inodes, files, epoll items, task structs
@@ -318,12 +318,12 @@ class MemoryParts(Record):
 class Memory(Record):
     """Memory at the barrier, while connections are held open and nothing else happens."""
 
-    connections: int
+    connections: int  # that were held
     before: MemoryParts  # started, warmed up, no connection yet
     held: MemoryParts  # all connections open, answers withheld
     machine_drop_bytes: int | None  # by the second method, for the whole machine
     sources: dict[str, str]  # part -> "smaps_rollup Pss_Anon", "slabinfo", "cgroup v1 kmem" ...
-    reasons: dict[str, str] = {}
+    reasons: dict[str, str] = {}  # part -> why it is None
 
 
 class Shares(Record):
@@ -335,7 +335,7 @@ class Shares(Record):
 
     client_share: float | None = None  # None: a load, which never sleeps
     processors: int = 1  # that the client can keep busy
-    server_share: float | None
+    server_share: float | None  # of one processor, without polling
     ceiling_share: float | None = None  # of the server's ceiling
     offered_share: float | None = None  # of the schedule
     slots_share: float | None = None  # of what so many slots can do behind a delay
@@ -363,7 +363,7 @@ class Cancelled(Record):
     moment when the crawl noticed it, which it does once per tick.
     """
 
-    in_flight: int
+    in_flight: int  # exchanges at the barrier
     noticed_s: Seconds  # from the signal until then
     returned_s: Seconds  # until the call of the crawl returned
     first_closed_s: Seconds  # until the server had seen the first connection end
@@ -386,7 +386,7 @@ compared with it, because waking the server is part of each send.
 class TrialRecord(Record):
     """One backend on one workload point in one fresh process: the sample."""
 
-    kind: Kind = "trial"
+    kind: Kind = "trial"  # "control": no backend; "companion": against a server that sleeps
     trial: int  # running number in the campaign
     block: int
     position: int  # within the block, from 0
@@ -394,43 +394,43 @@ class TrialRecord(Record):
     point: str  # "throughput-100"
     params: dict[str, int | float | str | None]  # slots, delay, site, connections, rate ...
     backend: str  # "callbacks"
-    label: str  # the backend, or "<backend>#2" for the A/A twin
-    family: str
-    rung: int
-    status: Status
-    reason: str | None = None
+    label: str  # the backend; "#2" for the A/A twin, "@3.13.5t" for an interpreter
+    family: str  # "threads", "callbacks", "generators", "async", "stack" or "control"
+    rung: int  # its place on the ladder; -1: none
+    status: Status  # "ok", "void", "failed" or "refused"; only "ok" counts
+    reason: str | None = None  # why it is not "ok"
     started: str  # ISO 8601, UTC
-    trial_s: Seconds  # wall time of the trial, overhead included
-    elapsed_s: Seconds | None = None  # the timed part
-    pages: int | None = None
-    bytes: int | None = None
-    pages_per_s: Rate | None = None
-    offered_per_s: Rate | None = None
-    achieved_per_s: Rate | None = None
-    late_starts: int | None = None
-    statuses: dict[str, int] = {}
-    errors: dict[str, int] = {}
-    redirects: int | None = None
-    digest: str | None = None
-    digest_expected: str | None = None
-    cpu: Cpu | None = None
-    service_time: Latency | None = None
-    response_time: Latency | None = None
+    trial_s: Seconds  # wall time, overhead included; in turns an equal share of the block's
+    elapsed_s: Seconds | None = None  # in turns of all exchanges, at the rate of counted turns
+    pages: int | None = None  # answers with status 200
+    bytes: int | None = None  # of their bodies
+    pages_per_s: Rate | None = None  # pages / elapsed_s
+    offered_per_s: Rate | None = None  # of an open loop
+    achieved_per_s: Rate | None = None  # of an open loop
+    late_starts: int | None = None  # requests sent more than 1 ms after they were due
+    statuses: dict[str, int] = {}  # HTTP status -> how many
+    errors: dict[str, int] = {}  # kind of error -> how many fetches
+    redirects: int | None = None  # that were followed
+    digest: str | None = None  # of all URLs, statuses and checksums of bodies
+    digest_expected: str | None = None  # of the site; another one makes the trial void
+    cpu: Cpu | None = None  # of the whole crawl, also in turns
+    service_time: Latency | None = None  # in turns of the exchanges without a stop inside
+    response_time: Latency | None = None  # of an open loop
     work: Work | None = None  # of the workload where some pages need work
-    memory: Memory | None = None
+    memory: Memory | None = None  # of the workloads that hold connections
     cancelled: Cancelled | None = None  # of the workload that interrupts crawls
     fairness: Fairness | None = None  # of the workload that measures it
     switches: Switches | None = None  # None: of a server
     turns: Turns | None = None  # None: a whole trial, run alone
-    ledger: Ledger | None = None
-    limiter: Limiter | None = None
-    mechanism: dict[str, str | int] = {}  # threads_peak, loop, selector, parser, gc_collections ...
+    ledger: Ledger | None = None  # None: of a server under test
+    limiter: Limiter | None = None  # "client", "server", "schedule" or "unclear"
+    mechanism: dict[str, str | int] = {}  # threads_sampled, loop, selector, parser, gc ...
     kernel: dict[str, int | None] = {}  # deltas: ListenOverflows, TCPTimeouts, RetransSegs ...
     host: HostNoise | None = None
     pinning: dict[str, list[int] | str | None] = {}  # client, server; "reason" when not pinned
-    seeds: dict[str, int] = {}
-    ready_s: Seconds | None = None  # from the start of the processes until both were warm
-    shares: Shares | None = None
+    seeds: dict[str, int] = {}  # hash, site, campaign, and schedule of an open loop
+    ready_s: Seconds | None = None  # in older records only
+    shares: Shares | None = None  # from which the limiter follows
     page_faults: int | None = None  # of what is under test; none of them needed a disk
     server_polls: bool | None = None  # of a fixture server: it never slept
     loaded: LoadReport | None = None  # of a server under test
@@ -447,16 +447,16 @@ class TurnsRecord(Record):
     kind: Literal["turns"] = "turns"
     block: int
     point: str
-    labels: list[str]
+    labels: list[str]  # all that were alive
     label: list[int]  # index into labels
-    round: list[int]
-    counted: list[bool]
+    round: list[int]  # running number
+    counted: list[bool]  # whether its round counts
     began_us: list[int]  # since the first turn
     wall_us: list[int]
     cpu_us: list[int]
     server_cpu_us: list[int]
-    exchanges: list[int]
-    steal_ms: list[int | None]
+    exchanges: list[int]  # completed in the turn
+    steal_ms: list[int | None]  # what the host gave to other guests; None: not known
     wait_us: list[int | None] = []  # for a processor; empty: not recorded
     aside_us: list[int] = []  # of resuming and stopping, not in cpu_us
     reached: list[float] = []  # share of the crawl done at a turn's end
@@ -486,10 +486,10 @@ class CeilingRecord(Record):
     block: int
     tool: str  # "wrk 4.1.0"
     site: str
-    connections: int
-    requests_per_s: Rate | None = None
+    connections: int  # that it had open
+    requests_per_s: Rate | None = None  # the ceiling
     server_cpu_share: float | None = None  # of one processor
-    client_cpu_share: float | None = None
+    client_cpu_share: float | None = None  # of the tool
     errors: int = 0
     started: str
     reason: str | None = None  # why there is no ceiling
@@ -499,19 +499,19 @@ class ResumeRecord(Record):
     """An interrupted campaign was resumed here."""
 
     kind: Literal["resume"] = "resume"
-    resumed: str
-    done: int
+    resumed: str  # ISO 8601, UTC
+    done: int  # trials that were there
 
 
 class EndRecord(Record):
     """Last line of a campaign that ran to its end or was stopped cleanly."""
 
     kind: Literal["end"] = "end"
-    ended: str
-    complete: bool
-    reason: str | None
-    wall_s: Seconds
-    trial_wall_s: Seconds
+    ended: str  # ISO 8601, UTC
+    complete: bool  # False: interrupted
+    reason: str | None  # why it was interrupted
+    wall_s: Seconds  # of this run of the campaign
+    trial_wall_s: Seconds  # the trials' part of it
 
 
 AnyRecord = Annotated[

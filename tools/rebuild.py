@@ -256,7 +256,7 @@ class Field(NamedTuple):
 
 
 def records() -> Iterator[tuple[str, str, list[Field]]]:
-    """Name, first line of the docstring, and fields of each record, in the order of the source."""
+    """Name, docstring and fields of each record, in the order of the source."""
     source = inspect.getsource(schema)
     comments = ["", *(line.partition("  # ")[2] for line in source.splitlines())]
     for node in ast.parse(source).body:
@@ -266,7 +266,7 @@ def records() -> Iterator[tuple[str, str, list[Field]]]:
                 kind, optional = ast.unparse(inner.annotation), inner.value is not None
                 fields.append(Field(inner.target.id, kind, optional, comments[inner.lineno]))
         if fields and isinstance(node, ast.ClassDef):
-            yield node.name, (ast.get_docstring(node) or "").partition("\n\n")[0], fields
+            yield node.name, (ast.get_docstring(node) or "").replace("``", "`"), fields
 
 
 def schema_tables() -> str:
