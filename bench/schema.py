@@ -303,7 +303,7 @@ class Work(Record):
 class MemoryParts(Record):
     """Memory by owner, in bytes; None where no source exists (see ``reasons``)."""
 
-    user_bytes: int | None  # private anonymous, Pss_Anon of the worker
+    user_bytes: int | None  # anonymous: Pss_Anon and Pss_Shmem of the worker
     rss_bytes: int | None  # shared pages included; in no total
     page_table_bytes: int | None  # VmPTE of the worker
     kernel_stack_bytes: int | None  # threads × the size of a stack in the kernel

@@ -95,8 +95,9 @@ class Held(Condition):
         return {"memory": sides.parts["memory"]}
 
     def void(self, sides: Sides, result: Result, ledger: Ledger) -> str | None:
-        if ledger.peak_in_flight != sides.slots:
-            return f"only {ledger.peak_in_flight} of {sides.slots} connections were held at once"
+        held = min(ledger.peak_in_flight, ledger.peak_connections)
+        if held != sides.slots:
+            return f"only {held} of {sides.slots} connections were held at once"
         return None
 
 

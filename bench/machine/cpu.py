@@ -85,6 +85,12 @@ def total_clock(pid: int) -> float | None:
         return None
 
 
+def ended_s(pid: int) -> float:
+    """Seconds of the children that ``pid`` has waited for, in clock ticks; 0 if it has ended."""
+    fields = (procfs.read(f"proc/{pid}/stat") or "").rpartition(")")[2].split()
+    return sum(map(int, fields[13:15])) / os.sysconf("SC_CLK_TCK")
+
+
 def used_s(pid: int) -> float:
     """What :func:`total_clock` says; raises :class:`ProcessLookupError` if ``pid`` has ended."""
     clock = total_clock(pid)

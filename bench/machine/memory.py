@@ -54,7 +54,7 @@ NO_SLABINFO: Final = (
 BY_GROUP: Final = "memory.stat slab of the control group of harness, client and server"
 
 PARTS: Final = {
-    "user_bytes": ("smaps_rollup Pss_Anon", NO_PROC),
+    "user_bytes": ("smaps_rollup Pss_Anon and Pss_Shmem", NO_PROC),
     "page_table_bytes": ("status VmPTE", NO_PROC),
     "kernel_stack_bytes": ("threads × kernel stack", "the size of a kernel stack is unknown here"),
     "send_buffer_bytes": ("calculated: threads that sent × send buffer", NO_PROC),
@@ -112,12 +112,12 @@ def send_buffer() -> int:
 
 
 def user_memory(pid: int) -> int | None:
-    """Private anonymous bytes of a process; None without smaps_rollup."""
+    """Anonymous bytes of a process, shared ones by its part of them; None without smaps_rollup."""
     fields = procfs.kib_fields(procfs.read(f"proc/{pid}/smaps_rollup") or "")
     if "Pss_Anon" not in fields:
         return None
     # Swapped memory still belongs to the process; most machines show 0 here.
-    return fields["Pss_Anon"] + fields.get("SwapPss", 0)
+    return fields["Pss_Anon"] + fields.get("Pss_Shmem", 0) + fields.get("SwapPss", 0)
 
 
 def descriptors(process: psutil.Process) -> int:

@@ -7,9 +7,9 @@ share it, so both sources have both ends of each connection, and either splits w
 ``since``.
 
 **The slabs.** A socket, its inode, dentry and file have the same size at either end and are split
-in half. The fixture server registers each connection with epoll once, so one epoll item per
-connection is the server's. The rest (the client's epoll items, ports of the connecting side,
-threads) is the client's. Two traps:
+in half. More than one at the other end for each connection is the client's. The fixture server
+registers each connection with epoll once, so one epoll item per connection is the server's. The
+rest (the client's epoll items, ports of the connecting side, threads) is the client's. Two traps:
 
 * **Merged caches.** The allocator merges caches of one size under the name of one of them:
   ``eventpoll_epi`` may hold every ``tcp_bind_bucket`` too and then grows three times as fast as
@@ -107,12 +107,18 @@ class Slabs:
         )
 
     def since(self, before: Slabs, connections: int, theirs: Sequence[str]) -> KernelGrowth:
-        sockets = self.growth(before, SOCKET) // 2
-        inodes = self.growth(before, (INODE,)) // (self.size((INODE,)) or 1)
-        files = inodes * self.size((INODE, *FILE)) // 2
+        def both(names: Sequence[str], each: int) -> tuple[int, int]:
+            grew = self.growth(before, names)
+            own = max(grew // 2, grew - connections * each)
+            return own, grew - own
+
+        sockets, their_sockets = both(SOCKET, self.size(SOCKET[:1]))
+        inode = self.size((INODE,))
+        file = self.size((INODE, *FILE)) / (inode or 1)
+        files, their_files = (round(size * file) for size in both((INODE,), inode))
         beyond = connections * self.size(theirs)
         rest = self.growth(before, OTHER)
-        return KernelGrowth(sockets, files + rest - beyond, sockets, files + beyond)
+        return KernelGrowth(sockets, files + rest - beyond, their_sockets, their_files + beyond)
 
 
 def read_slabs() -> Slabs | None:

@@ -82,7 +82,8 @@ class Group:
         self._members = [self.pid]
         for pid in self._members:
             with suppress(OSError):
-                for task in os.listdir(f"/proc/{pid}/task")[:1]:
+                # Each thread lists those that it started; of a crowd the first will do.
+                for task in os.listdir(f"/proc/{pid}/task")[:MOST_TASKS]:
                     text = Path(f"/proc/{pid}/task/{task}/children").read_text(encoding="ascii")
                     self._members += map(int, text.split())
         self._waits = self._find_waits()
@@ -114,4 +115,9 @@ class Group:
         return sum(int(row[1]) for row in fields) / 1e9 if fields else None
 
     def cpu_s(self) -> float:
-        return sum(cpu.total_clock(pid) or 0.0 for pid in self._members)
+        """Seconds of processor time of all members, and of children that have ended.
+
+        The latter in ticks of 10 ms, and not with many threads: the kernel would add them all up.
+        """
+        ended_s = 0.0 if self.many else sum(map(cpu.ended_s, self._members))
+        return ended_s + sum(cpu.total_clock(pid) or 0.0 for pid in self._members)

@@ -70,8 +70,9 @@ class Sides:
         import numpy as np
 
         count = self.result.kept.get(name, 0) if self.result else 0
-        file = self.out.with_suffix(f".{name}")
-        return np.fromfile(file, np.float64, count) if count else np.array([])
+        if not count:
+            return np.array([])
+        return np.fromfile(self.out.with_suffix(f".{name}"), np.float64, count)
 
     def latency(self, name: str) -> Latency | None:
         from bench.histograms import encode_latency

@@ -48,55 +48,6 @@ class Answering(Child):
         self.close(0.0)
 
 
-SERVER = """
-import socket, select
-listener = socket.create_server(("127.0.0.1", 0), backlog=1000)
-listener.setblocking(False)
-poll = select.epoll()
-poll.register(listener.fileno(), select.EPOLLIN)
-held = {}
-print(listener.getsockname()[1])
-while True:
-    for fd, _ in poll.poll():
-        if fd == listener.fileno():
-            try:
-                while True:
-                    connection, _ = listener.accept()
-                    connection.setblocking(False)
-                    held[connection.fileno()] = connection
-                    poll.register(connection.fileno(), select.EPOLLIN)
-            except BlockingIOError:
-                pass
-        elif not held[fd].recv(100):
-            poll.unregister(fd)
-            held.pop(fd).close()
-"""
-
-CLIENT = """
-import select, socket, sys, threading
-port, held, poll = int(sys.argv[1]), [], select.epoll()
-def thread():
-    connection = socket.create_connection(("127.0.0.1", port))
-    connection.sendall(b"x")
-    held.append(connection)
-    connection.recv(1)
-print("ready")
-for line in sys.stdin:
-    what, count = line.split()
-    goal = len(held) + int(count)
-    for _ in range(int(count)):
-        if what == "threads":
-            threading.Thread(target=thread, daemon=True).start()
-        else:
-            connection = socket.create_connection(("127.0.0.1", port))
-            connection.sendall(b"x")
-            poll.register(connection.fileno(), select.EPOLLIN)
-            held.append(connection)
-    while len(held) < goal:
-        threading.Event().wait(0.01)
-    print(len(held))
-"""
-
 SLEEPER = """
 import sys, threading
 for _ in range(int(sys.argv[1])):

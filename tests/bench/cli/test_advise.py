@@ -96,25 +96,16 @@ def test_what_is_mistyped_is_said_in_one_line(capsys: pytest.CaptureFixture[str]
     assert "200ms" in capsys.readouterr().err.splitlines()[-1]
 
 
-def test_a_backend_that_was_not_measured_is_a_clear_error(
-    small: Path, capsys: pytest.CaptureFixture[str]
+def test_what_was_not_measured_is_a_clear_error(
+    small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["advise", "--results", str(small), "--backends", "treads"]) == USAGE
-    assert "treads; it has" in capsys.readouterr().err
-
-
-def test_a_campaign_without_a_crawl_cannot_advise(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The profile smoke leaves it out on a slow machine; the advice was "as at None"."""
-    held = campaign(blocks=2, workloads=("c10k",))
-    assert main(["advise", "--results", str(save(tmp_path / "held", held))]) == USAGE
-    assert "no crawl that compares what a page takes; measure one" in capsys.readouterr().err
-
-
-def test_no_campaign_is_a_clear_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["advise", "--results", str(tmp_path)]) == USAGE
-    assert "no campaign here" in capsys.readouterr().err
+    """The profile smoke leaves crawls out on a slow machine; the advice was "as at None"."""
+    held = save(tmp_path / "held", campaign(blocks=2, workloads=("c10k",)))
+    crawl = "no crawl that compares what a page takes; measure one"
+    for folder, words in (small, "treads; it has"), (tmp_path, "no campaign here"), (held, crawl):
+        which = ("--backends", "treads") if folder == small else ()
+        assert main(["advise", "--results", str(folder), *which]) == USAGE
+        assert words in capsys.readouterr().err
 
 
 @pytest.mark.slow

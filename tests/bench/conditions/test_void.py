@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from bench.conditions.condition import TWIN, Condition
+from bench.conditions.flips import FLIPS
 from bench.conditions.held import HELD, INTERRUPTED
+from bench.conditions.recorders import NULL
 from bench.conditions.schedule import NOTHING_STEADY, Opening
 from bench.conditions.ways import ENCRYPTED, HANDSHAKE, NEW, PLAIN, TICKETS
 from bench.conditions.work import WithWork
@@ -42,6 +45,7 @@ OPENING = Opening(slots=4, delay_s=0.01)
 def four_slots(**parts: Any) -> Sides:
     sides = Sides()
     sides.slots, sides.parts = 4, parts
+    sides.seconds = lambda name: np.array(parts.get(name, []))  # type: ignore[method-assign]
     return sides
 
 
@@ -69,6 +73,11 @@ Changes = Mapping[str, Any]
         (TWIN, {}, {"distinct": 9}, {}, "9 URLs"),
         (TWIN, {}, {"connections_opened": 5}, {}, "5 connections opened"),
         (TWIN, {}, {"peak_in_flight": 5}, {}, "5 requests in flight"),
+        (TWIN, {"kept": {"service": 20}}, {}, {}, "the times of 20 exchanges recorded"),
+        (TWIN, {}, {}, {"service": [5.0]}, "4 slots had only 1 s each"),
+        (NULL, {"kept": {"service": 0}}, {}, {}, None),
+        (TWIN, {"mechanism": {"gc": "disabled"}}, {}, {}, "garbage collector was off"),
+        (FLIPS["collector"], {"mechanism": {"gc": "disabled"}}, {}, {}, None),
         (TWIN, {}, shaken(4), {}, "on plain HTTP"),
         (ENCRYPTED, {}, shaken(4), {}, None),
         (ENCRYPTED, {}, {}, {}, "this was not TLS"),
@@ -81,6 +90,7 @@ Changes = Mapping[str, Any]
         (TICKETS, {}, EACH_PAGE | shaken(1, 9), {}, None),
         (HELD, {}, {}, {}, None),
         (HELD, {}, {"peak_in_flight": 3}, {}, "only 3 of 4 connections were held"),
+        (HELD, {}, {"peak_connections": 2}, {}, "only 2 of 4 connections were held"),  # pipelined
         (INTERRUPTED, ENDED, HELD_BACK, cancelled(), None),
         (INTERRUPTED, ENDED | {"stopped": None}, HELD_BACK, cancelled(), "ended as complete"),
         (INTERRUPTED, ENDED | {"stopped": "deadline"}, HELD_BACK, {}, "ended as deadline"),

@@ -118,10 +118,7 @@ def booted(address: str, *boots: str) -> None:
             client.run(exec, BOOTED.format(boot), {}, workers=[worker])
 
 
-pytestmark = [
-    pytest.mark.skipif(sys.platform != "linux", reason="reads /proc"),
-    pytest.mark.xdist_group("fleet"),  # one cluster for all
-]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 CONNECTIONS = 1000
 IMPATIENT = (
@@ -196,6 +193,7 @@ def test_connections_meet_at_one_barrier_and_too_many_are_refused(
     [
         (("--tls", "--backends", "trio_sockets"), ["trio_sockets has no HTTPS: "]),
         (("--connections", "9000000"), ["9,000,000 connections of callbacks", "memory on "]),
+        (("--scheduler", "tcp://127.0.0.1:9"), ["dask scheduler"]),
     ],
 )
 def test_what_cannot_be_held_is_refused_before_anything_starts(
@@ -203,11 +201,13 @@ def test_what_cannot_be_held_is_refused_before_anything_starts(
     words: list[str],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(hold, "CONNECT_S", 0.2)
     results = tmp_path / "results"
     assert fleet(*arguments, "--out", str(results)) == 2
-    printed = capsys.readouterr().err
-    assert all(word in printed for word in words)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert all(word in line for word in words)
     assert not results.exists()
 
 
@@ -279,15 +279,6 @@ def test_what_is_lost_voids_the_trial_and_is_named_and_the_rest_stops(
     assert small.all_gone([*crew, *cluster.children("server")])
 
 
-def test_no_scheduler_is_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(hold, "CONNECT_S", 0.2)
-    assert fleet("--plan", "--scheduler", "tcp://127.0.0.1:9") == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "dask scheduler" in line
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("times", [1, 2])
 def test_ctrl_c_stops_every_process(times: int, tmp_path: Path) -> None:
@@ -301,11 +292,8 @@ def test_ctrl_c_stops_every_process(times: int, tmp_path: Path) -> None:
         wait_for(working)
         os.killpg(process.pid, signal.SIGINT)
         if times == 2:
-            wait_for(
-                lambda: (
-                    process.poll() is not None or not all(child.is_running() for child in children)
-                )
-            )
+            running = psutil.Process.is_running
+            wait_for(lambda: process.poll() is not None or not all(map(running, children)))
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGINT)
         printed = process.communicate(timeout=PATIENCE_S)[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import cache
 from statistics import median
 
 import pytest
@@ -66,12 +67,12 @@ def test_a_headline_begins_with_a_model() -> None:
     assert found.median("threads_long_switch", name) > found.median(head.pairs[0].label, name)
 
 
-FULL = analysed(scheduled())
+full = cache(lambda: analysed(scheduled()))
 
 
 def test_a_rate_that_is_reached_in_one_block_is_not_out_of_reach() -> None:
     """Beside other programs generators "do not reach 2,000 requests/s (990 to 2,024)"."""
-    data = FULL.by_size("openloop", "rate")
+    data = full().by_size("openloop", "rate")
     rate = sure(open_loop.telling(data, MODELS))
     behind = sure(open_loop.behind(data, MODELS, rate))
     (label,) = (x for x in MODELS if says(x, "do") in behind.text.lower())
@@ -83,7 +84,7 @@ def test_a_rate_that_is_reached_in_one_block_is_not_out_of_reach() -> None:
 
 def test_a_rate_that_is_reached_to_the_digits_that_are_said_is_reached() -> None:
     """Of 1,014 that were due, "generators do not reach 1,000 requests/s (1,000)"."""
-    data = FULL.by_size("openloop", "rate")
+    data = full().by_size("openloop", "rate")
     rate = sure(open_loop.telling(data, MODELS))
     trials = [altered(t, offered_per_s=1.02 * rate) for t in data["threads"][rate]]
     for achieved, told in ((rate - 0.3, False), (0.9 * rate, True)):
@@ -104,18 +105,18 @@ def test_a_tail_that_may_be_the_host_s_is_a_warning() -> None:
 
 
 def test_a_line_of_the_spectrum_is_the_middle_of_its_blocks() -> None:
-    answer = sure(open_loop.answer(FULL))
+    answer = sure(open_loop.answer(full()))
     (figure,) = (one for one in answer.figures if one.name == "spectrum")
     assert isinstance(figure.data, Lines)
     (plot,) = figure.data.plots
-    rate = shared_rate(FULL.by_size("openloop", "rate"), MODELS)
-    found = open_loop.measured(FULL.by_size("openloop", "rate"))
+    rate = shared_rate(full().by_size("openloop", "rate"), MODELS)
+    found = open_loop.measured(full().by_size("openloop", "rate"))
     for label, line in plot.lines.items():
         assert len(plot.hairs[label]) == line[0].y.count >= stats.MIN_BLOCKS
         expected = found.median(label, open_loop.key("p99", sure(rate)))
         assert plot.marks[label].y.median == expected, "p99 is not drawn where its number is"
         last = 100 * (1 - 10 ** -line[-1].x)
-        least = min(t.response_time.count for t in FULL.records.trials if t.response_time)
+        least = min(t.response_time.count for t in full().records.trials if t.response_time)
         assert (1 - last / 100) * least == pytest.approx(stats.MIN_BEYOND, rel=0.2)
 
 

@@ -20,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.launch import ROOT
+from bench.machine import cpu
 from bench.run import turns
 from bench.run.turns import FILLING, Taker, TurnTaken, level, take_turn, take_turns
 from bench.sides.group import Group, GroupEndedError
@@ -27,10 +28,12 @@ from bench.sides.process import Child
 from tests.bench.children import SLEEPER, state, wait_for
 
 PARENT = """
-import subprocess, sys
-child = subprocess.Popen([sys.executable, "-c", "while True: pass"])
-print(child.pid, flush=True)
-while True: pass
+import subprocess, sys, threading
+def start():
+    child = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    print(child.pid, flush=True)
+    while True: pass
+threading.Thread(target=start).start()
 """
 
 
@@ -97,6 +100,22 @@ def test_children_of_a_worker_are_stopped_and_their_time_is_counted() -> None:
         assert group.cpu_s() > Group(group.pid).cpu_s()
         group.process.kill()
         os.kill(grandchild, signal.SIGKILL)
+
+
+ENDED = """
+import subprocess, sys
+burn = "import time\\nwhile time.process_time() < 0.3: pass"
+subprocess.run([sys.executable, "-c", burn])
+print("ended", flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_the_time_of_children_that_have_ended_counts() -> None:
+    """Of a new process for every fifty pages, turns saw a tenth."""
+    with Child("a parent", ["-c", ENDED]) as group:
+        group.receive(time.monotonic() + 300)
+        assert group.cpu_s() - cpu.used_s(group.pid) >= 0.25
 
 
 BUSY = """

@@ -21,16 +21,14 @@ PAGES, FEWER = 4000, 500
 STATES = {"async_await": heap.KEEPS, "async_await_mapped": heap.ON_PURPOSE}
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with Server(f"tree:{PAGES}:10:2048", seed=1, cores=[]) as running:
-        yield running
+Both = tuple[Server, Server]
 
 
 @pytest.fixture(scope="module")
-def smaller() -> Iterator[Server]:
-    with Server(f"tree:{FEWER}:10:2048", seed=1, cores=[]) as running:
-        yield running
+def servers() -> Iterator[Both]:
+    many, few = (Server(f"tree:{pages}:10:2048", seed=1, cores=[]) for pages in (PAGES, FEWER))
+    with many, few:
+        yield many, few
 
 
 def measured(server: Server, out: Path, backend: str, slots: int) -> Result:
@@ -50,9 +48,8 @@ def typed(server: Server, backend: str) -> int:
 
 @needs_mapping
 @pytest.mark.parametrize("backend", STATES)
-def test_the_command_and_the_worker_agree(
-    server: Server, smaller: Server, tmp_path: Path, backend: str
-) -> None:
+def test_the_command_and_the_worker_agree(servers: Both, tmp_path: Path, backend: str) -> None:
+    server, smaller = servers
     result = measured(server, tmp_path, backend, 100)
     typed(smaller, backend)  # the first one in a clone compiles, and faults for that
     theirs = (typed(server, backend) - typed(smaller, backend)) / (PAGES - FEWER)
@@ -63,10 +60,10 @@ def test_the_command_and_the_worker_agree(
 @pytest.mark.slow
 @pytest.mark.parametrize(("backend", "state"), STATES.items())
 def test_the_state_is_the_same_with_few_and_with_many_slots(
-    server: Server, tmp_path: Path, backend: str, state: str
+    servers: Both, tmp_path: Path, backend: str, state: str
 ) -> None:
     """Each receive that is mapped faults twice; a slot's memory, once for all, is far less here."""
     for slots in (10, 1000):
-        result = measured(server, tmp_path, backend, slots)
+        result = measured(servers[0], tmp_path, backend, slots)
         assert result.mechanism["malloc"] == state
         assert (result.page_faults / result.pages > 1.3) == (state == heap.ON_PURPOSE)

@@ -36,7 +36,7 @@ from bench.sides.protocol import (
 from bench.sides.servers import Server
 from crawlers import callbacks
 from crawlers.job import CrawlReport, Job
-from crawlers.recorder import Recorder
+from crawlers.recorder import Recorder, TimesRecorder
 
 SOON_S = 30
 
@@ -77,23 +77,7 @@ def test_windows_of_a_crawl_have_their_context_switches(tmp_path: Path) -> None:
     assert rows[2] <= rows[6] <= rows[10]
 
 
-def test_ready_go_result(server: Server, tmp_path: Path) -> None:
-    result = crawl(server, command(server, tmp_path))
-    assert result.digest == server.digest
-    assert result.pages == 30
-    assert result.call_s >= result.elapsed_s > 0
-    assert int(result.mechanism["gc_collections"]) >= 0
-    assert result.mechanism["gil"] in ("enabled", "disabled")
-    assert "gil_by" not in result.mechanism
-    assert result.mechanism["jit"] in ("enabled", "disabled", "absent")
-    times = array("d")
-    with open(tmp_path / "times.service", "rb") as file:
-        times.fromfile(file, result.kept["service"])
-    assert len(times) == result.answered == server.ledger().requests
-    assert all(0 < seconds < SOON_S for seconds in times)
-
-
-def test_the_lock_is_read_after_the_crawl(
+def test_the_lock_is_read_after_the_crawl_and_counts_are_those_of_its_rows(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Libraries switch it on when they are imported, which may be for the last page."""
@@ -101,6 +85,7 @@ def test_the_lock_is_read_after_the_crawl(
 
     def late(job: Job, recorder: Recorder) -> CrawlReport:
         report = callbacks.crawl(job, recorder)
+        report.pages *= 2
         monkeypatch.setattr(build, "locked_by", lambda: "uvloop")
         return report
 
@@ -109,7 +94,18 @@ def test_the_lock_is_read_after_the_crawl(
     *_, last = replies.getvalue().splitlines()
     result = decode(last)
     assert isinstance(result, Result)
-    assert result.mechanism["gil_by"] == "uvloop"
+    assert (result.mechanism["gil_by"], result.pages) == ("uvloop", 30)
+    assert result.call_s >= result.elapsed_s > 0
+    assert int(result.mechanism["gc_collections"]) >= 0
+    assert result.mechanism["gil"] in ("enabled", "disabled")
+    assert result.mechanism["jit"] in ("enabled", "disabled", "absent")
+
+
+def test_times_that_cannot_be_fail_the_trial_and_not_the_campaign() -> None:
+    times = TimesRecorder()
+    times.record(0, due=3.0, started=1.0, ended=2.0)
+    with pytest.raises(ValueError, match="ended before it began or was due"):
+        worker.keep("nowhere", times, 0.0)
 
 
 @pytest.mark.parametrize("after", ["nothing", "the command"])
@@ -182,9 +178,6 @@ def test_one_page_in_so_many_is_chosen(count: int, every: int, seed: int) -> Non
     assert len(pages) == count // every
     assert all(0 <= page < count for page in pages)
     assert pages == chosen(count, every, seed)
-
-
-def test_seeds_choose_different_pages() -> None:
     assert chosen(400, 10, 1) != chosen(400, 10, 2)
 
 
