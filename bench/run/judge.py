@@ -93,7 +93,7 @@ ROUNDING: Final = 1.001
 def unequal_reason(sides: Sides, conditions: Sequence[Condition], result: Result) -> str | None:
     """Each answer has its time, garbage is collected, and slots are busy no longer than the crawl.
 
-    Those of published trials were busy for up to 99.6 % of it.
+    Those of published whole trials were busy for up to 99.6 % of it.
     """
     recorded, busy_s = result.kept["service"], float(sides.seconds("service").sum())
     if recorded != result.answered and all(condition.counted for condition in conditions):

@@ -174,7 +174,8 @@ def test_memory_is_read_while_every_connection_is_held(
     assert grew["descriptors"] >= 200
     assert grew["kernel_stack_bytes"] >= threads * 4096
     assert grew.get("send_buffer_bytes", 0) >= threads * 4096
-    if memory.held.kernel_socket_bytes is not None:  # root reads that, or a control group has it
+    # Root reads that, or a control group has it. Tests that run beside this one open sockets, too.
+    if memory.held.kernel_socket_bytes is not None and "PYTEST_XDIST_WORKER" not in os.environ:
         # Wide bounds: slabs grow in steps, and others use memory.
         assert 1000 < grew["kernel_socket_bytes"] / 200 < 8000
         assert 1000 < grew["server_socket_bytes"] / 200 < 8000
