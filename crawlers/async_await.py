@@ -131,7 +131,8 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
             exchange.feed(data)
     except (OSError, RuntimeError) as error:  # uvloop raises both
         # A stream keeps its error. With a traceback they are a cycle, of which asyncio may log.
-        exchange.fail(error.with_traceback(None))
+        error.__traceback__ = None
+        exchange.fail(error)
     except asyncio.CancelledError:
         if slot.aborted is None:
             raise
