@@ -78,7 +78,9 @@ def crawl_reason(result: Result, ledger: Ledger, expected: str | None) -> str | 
     if result.digest != expected:
         errors = ", ".join(f"{count} {kind}" for kind, count in result.errors.items())
         return f"wrong digest of {result.urls} URLs" + (f"; errors: {errors}" if errors else "")
-    answered = result.answered
+    answered, pages = result.answered, result.statuses.get("200", 0)
+    if result.pages != pages:
+        return f"{result.pages} pages counted, but {pages} URLs answered with status 200"
     if ledger.repeated or ledger.requests != answered or ledger.distinct != answered:
         return (
             f"{answered} URLs answered, but the server saw {ledger.requests} requests for "
