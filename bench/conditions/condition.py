@@ -43,6 +43,7 @@ class Condition:
     memory: bool = False  # is read meanwhile
     seeded: bool = False  # draws arrivals
     limited: bool = True  # by something: a rate is what was measured
+    collected: bool = True  # garbage, to the end of the crawl
     adds: tuple[float, float] = (0.0, 0.0)
     """What it adds to a page: a fixed part, and one that grows with the page's weight."""
 

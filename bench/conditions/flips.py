@@ -60,6 +60,7 @@ FLIPS: Final = {
         own={"flipped": 1},
         asleep=name == "asleep",
         sleeps=name != "asleep",
+        collected=name != "collector",
     )
     for kind, name, always, flipped in (
         (

@@ -100,8 +100,8 @@ def unequal_reason(sides: Sides, conditions: Sequence[Condition], result: Result
     recorded, busy_s = result.kept["service"], float(sides.seconds("service").sum())
     if recorded != result.answered and all(condition.counted for condition in conditions):
         return f"{result.answered} URLs answered, but the times of {recorded} exchanges recorded"
-    off = result.mechanism.get("gc") == "disabled"
-    if off and not any(condition.name == "collector" for condition in conditions):
+    collected = all(condition.collected for condition in conditions)
+    if collected and result.mechanism.get("gc") == "disabled":
         return "the garbage collector was off at the end of the crawl"
     if busy_s > ROUNDING * sides.slots * result.elapsed_s:
         return (

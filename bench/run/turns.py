@@ -218,7 +218,7 @@ def take_turn(taker: Taker, index: int, number: int) -> TurnTaken:
                     _settle(taker, before.exchanges)
                 first = _reading(taker)
             time.sleep(taker.turn_s)
-        last = _reading(taker)
+        last = _reading(taker) if many else None
     finally:
         try:
             worker.stop()
@@ -231,8 +231,7 @@ def take_turn(taker: Taker, index: int, number: int) -> TurnTaken:
         except GroupEndedError:
             taker.lost = taker.lost or "the process at the other end ended"
     after = replace(_reading(taker), at=stopped_at)
-    if not many:
-        last = after
+    last = last or after
     stolen_after, waited_after = host.steal(taker.processors), worker.wait_s()
     spent = last.cpu_s - first.cpu_s
     return TurnTaken(

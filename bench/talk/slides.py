@@ -33,7 +33,7 @@ from bench.fleet import study as fleet_study
 from bench.fleet.study import FleetTrial, sentence
 from bench.launch import RESULTS, ROOT
 from bench.palette import PALETTES
-from bench.questions import analysis_in
+from bench.questions import analysis_in, answers
 from bench.report import charts, cite, findings, markup
 from bench.report.charts import Sheet, wordless
 from bench.schema import Environment
@@ -50,7 +50,12 @@ LINES, TEXTS = ("source", "title"), ("body", "notes", "floor")
 CHAPTER: Final = "a-web-crawler-with-asyncio-coroutines"
 """Part of the address of the text that the talk follows."""
 MARKS: Final = ("Hatched", "Hollow")
-"""Notes of a chart that begin so are under it; its other notes are the speaker's."""
+"""How notes about the marks of a chart begin."""
+
+
+def under(note: str) -> bool:
+    """Whether a note of a chart is under it, with marks and the interval; others are spoken."""
+    return note.startswith(MARKS) or " against " in note
 
 
 class TalkError(BenchError):
@@ -137,7 +142,7 @@ class Material:
             "stated": ledger.stated,
             "now": ledger.now,
             "POSITIONS": POSITIONS,
-            "MARKS": MARKS,
+            "under": under,
             "alt": alt,
             "chart": self.chart,
             "look": self.look,
@@ -178,8 +183,11 @@ class Material:
 
     def behind(self, name: str) -> str:
         """How sure the headline of a finding is: what is in brackets after it."""
-        found = re.match(r"\*\*.*?\*\* \((.*?)(?:; published.*?)?\)", self.told(name))
-        return found[1] if found else ""
+        for question, answer in answers(self.analysis):
+            head, _ = answer.findings(question.NAME).get(name, (None, ""))
+            if head:
+                return head.behind
+        return ""
 
     # --- charts ---------------------------------------------------------------------------
 

@@ -369,6 +369,7 @@ INTERIM = (
     Case("as many as are allowed", b"HTTP/1.1 102 X\r\n\r\n" * MAX_INTERIM + OK + ABC, KEPT),
     Case("one more", b"HTTP/1.1 102 X\r\n\r\n" * (MAX_INTERIM + 1) + OK + ABC, "protocol"),
     Case("an interim answer alone", b"HTTP/1.1 100 Continue\r\n\r\n", "closed"),
+    Case("103 that closes", b"HTTP/1.1 103" + CLOSING + OK + ABC, KEPT),
     Case("two that close", b"HTTP/1.2 103" + CLOSING + b"HTTP/1.1 100" + CLOSING + OK + ABC, KEPT),
     Case("103 in HTTP/1.0 and a fold", b"HTTP/1.0 103 X\r\nA: b\r\n c\r\n\r\n" + OK + ABC, KEPT),
     Case(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import threading
 from collections.abc import Callable
 from importlib import import_module
@@ -18,6 +19,7 @@ from crawlers.job import CrawlReport, Job
 from crawlers.recorder import NullRecorder
 from tests.crawlers.backends import HERE, IN_CHILDREN, each, link, load
 from tests.crawlers.raised import ANY, SOCKET, exceptions_in, made
+from tests.programs import python
 
 Place = tuple[str, list[type[Exception]]]
 """Where a backend calls its library, and what that may raise there."""
@@ -158,6 +160,48 @@ def test_no_exception_in_a_child_ends_a_crawl(name: str, monkeypatch: pytest.Mon
             report = backend.crawl(job(server, name), NullRecorder())
         failed = failures(report)
         assert failed == 1 if at == 1 else failed <= 1, kind
+
+
+WITH_GEVENT = """
+import json, socket, sys
+from crawlers import registry
+from crawlers.job import Job
+from crawlers.recorder import NullRecorder
+backend = registry.load("gevent_patched")  # from here on, sockets are gevent's
+from tests.crawlers.raised import SOCKET, exceptions_in, made
+assert socket.socket.__module__.startswith("gevent."), socket.socket
+usual = socket.socket.recv
+own = [kind for kind in exceptions_in("gevent.socket") if issubclass(kind, OSError)]
+for kind in {*SOCKET, *own}:
+    for at in (1, 2, 3):
+        calls = 0
+        def recv(sock, *arguments):
+            global calls
+            calls += 1
+            if calls == at:
+                raise made(kind)
+            return usual(sock, *arguments)
+        socket.socket.recv = recv
+        job = Job((sys.argv[1],), slots=1, timeout_s=5.0, max_tries=1)
+        report = backend.crawl(job, NullRecorder())
+        failed = sum(row.error is not None for row in report.rows.values())
+        print(json.dumps([kind.__name__, at, report.stopped, failed, calls]))
+"""
+
+
+def test_no_exception_of_gevent_ends_a_crawl() -> None:
+    """It patches its process, so it has one of its own."""
+    pytest.importorskip("gevent", exc_type=ImportError)
+    with ScriptedServer() as server:
+        link(server, "/a", "/b")
+        done = python("-c", WITH_GEVENT, server.url)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(lines) >= 3 * len(SOCKET)
+    for kind, at, stopped, failed, calls in lines:
+        assert stopped is None, kind
+        assert failed <= 1, kind
+        assert calls >= at, kind
 
 
 def test_a_connection_of_aiohttp_that_ends_before_its_request_is_reset() -> None:

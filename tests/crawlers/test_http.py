@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawlers.http import MAX_HEAD, Exchange
@@ -61,17 +61,25 @@ def test_an_answer_comes_to_what_the_table_says(case: Case, data: bytes) -> None
     assert case.allows(found), found
 
 
-@each(SHORT)
-def test_in_two_pieces_and_byte_by_byte(case: Case, data: bytes) -> None:
-    """A head cut right behind ``Content-Length: 0`` was once taken for a whole answer.
-
-    A surplus that comes later is read by the next exchange, which fails on it.
-    """
+def same_page(data: bytes, *splits: Iterable[int]) -> None:
+    """A surplus that comes later is read by the next exchange, which fails on it."""
     whole = play(data)
-    for cuts in (range(len(data)), *([cut] for cut in range(1, len(data)))):
+    for cuts in splits:
         split = play(data, cuts)
         assert outcome(split).rpartition(",")[0] == outcome(whole).rpartition(",")[0]
         assert (split.error, split.body) == (whole.error, whole.body)
+
+
+@given(st.sampled_from(SHORT), st.lists(st.integers(0, 400), max_size=12))
+@settings(max_examples=10 * settings().max_examples)
+def test_any_split_gives_the_same(one: tuple[Case, bytes], cuts: list[int]) -> None:
+    same_page(one[1], cuts)
+
+
+@each(SHORT)
+def test_in_two_pieces_and_byte_by_byte(case: Case, data: bytes) -> None:
+    """A head cut right behind ``Content-Length: 0`` was once taken for a whole answer."""
+    same_page(data, range(len(data)), *([cut] for cut in range(1, len(data))))
 
 
 @st.composite
