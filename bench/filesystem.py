@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import Iterator
@@ -37,7 +38,13 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise BenchError(f"{error.filename or folder}: {error.strerror}") from None
+        raise unwritable(Path(error.filename or folder), error) from None
+
+
+def unwritable(place: Path, error: OSError) -> BenchError:
+    """What to say where nothing can be written."""
+    then = "free some space" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "choose another"
+    return BenchError(f"{place}: {error.strerror or error}; {then}")
 
 
 @contextmanager
@@ -61,7 +68,7 @@ def replacing(file: Path) -> Iterator[Path]:
             shutil.copymode(target, part)
         part.replace(target)
     except OSError as error:
-        raise BenchError(f"{file}: {error.strerror or error}") from None
+        raise unwritable(file, error) from None
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
