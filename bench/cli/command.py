@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import errno
 import importlib
 import logging
 import os
@@ -98,9 +97,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = run_program() if argv is None else execute(argv)
         sys.stdout.flush()
     except BenchError as error:
-        cause = error.__context__
-        full = isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT)
-        return complain(str(error), FAILED if full else USAGE)
+        return complain(str(error), FAILED if error.full else USAGE)
     except subprocess.TimeoutExpired as error:
         return complain(
             f"a child process did not answer in {error.timeout:g} s: this machine is overloaded",

@@ -7,16 +7,14 @@ A program is one backend under one instrument, and a round of it has a hash seed
 from __future__ import annotations
 
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Final
 
-from bench import controls
+from bench import controls, filesystem
 from bench.conditions.condition import Condition
 from bench.conditions.ways import NEW
 from bench.costs.report import FLOOR, SERVE, Counted, Crawled
@@ -101,7 +99,7 @@ class Lane:
 
     def __init__(self, pages: int, slots: int, stack: ExitStack) -> None:
         self.pages, self.slots, self._stack = pages, slots, stack
-        self.scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="c10k-")))
+        self.scratch = stack.enter_context(filesystem.scratch())
         # Or the first worker that is counted would compile it. Of backends, a look has done so.
         output([*OWN_PYTHON, "-c", "import bench.sides.worker, bench.controls.programs"], STEP_S)
         self._running: dict[str, Server] = {}

@@ -83,7 +83,7 @@ class Server:
         arguments += ["--json", "--exit-with-parent", *(tls.arguments if tls else ()), *options]
         self.child = Child("the fixture server", arguments, {"C10K_CONTROL_TOKEN": token})
         self.not_pinned: str | None = None
-        self._cores = cores
+        self.cores = cores
         self._control: http.client.HTTPConnection | None = None
 
     def ready(self) -> None:
@@ -92,8 +92,8 @@ class Server:
         Raises :class:`ServerError` when it does not come to that.
         """
         hello = self._hello()
-        if self._cores:  # not sooner: many that start share all processors with their workers
-            self.not_pinned = cpu.pin(self.pid, self._cores)
+        if self.cores:  # not sooner: many that start share all processors with their workers
+            self.not_pinned = cpu.pin(self.pid, self.cores)
         host, _, port = hello["control"].rpartition(":")
         self._control = http.client.HTTPConnection(host, int(port), timeout=CONTROL_S)
 

@@ -33,8 +33,8 @@ ROWS = (
     ("conditions",),
     ("sides",),
     ("machine",),
-    ("filesystem", "histograms", "store", "terminal"),
-    ("controls", "launch", "schema", "text"),
+    ("histograms", "store", "terminal"),
+    ("controls", "filesystem", "launch", "schema", "text"),
 )
 """The rooms of ``bench/``, the highest row first. A room imports from lower rows only."""
 

@@ -87,7 +87,7 @@ def bench() -> Iterator[Bench]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(small.OUTSIDE))
         known = CONTROLS | {backend.name: backend for backend in backends.look_up(KNOWN)}
-        with Bench(backends=known, seed=5, deadline_s=120).opened(over_tls=True) as opened:
+        with Bench(backends=known, seed=5, deadline_s=120).opened() as opened:
             yield opened
         for server in SHARED.values():
             server.stop()
@@ -574,6 +574,14 @@ def test_a_death_fails_its_own_trial_alone(
     words = ("SIGKILL", "control plane", "ended", "closed", "Connection")
     for record in records:
         assert record.status == "ok" or any(word in (record.reason or "") for word in words)
+
+
+def test_another_server_takes_the_place_of_one_for_warming_up(bench: Bench) -> None:
+    """After it was killed, every trial failed."""
+    killed = bench.warmup().child.process
+    killed.kill()
+    killed.wait()
+    counts(one(bench, small.point(), "callbacks"))
 
 
 def test_a_server_that_cannot_start_says_why(bench: Bench) -> None:
