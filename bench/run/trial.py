@@ -439,7 +439,9 @@ class Serving(Trial):
         label, pinning = self.label, self.pinning
         options = [option for condition in self.conditions for option in condition.server()]
         python = self.bench.pythons[label.interpreter]
-        self.server = ModelServer(label.name, self.point.site, SITE_SEED, python, options)
+        self.server = ModelServer(
+            label.name, self.point.site, SITE_SEED, python, options, self.environment
+        )
         stack.callback(self.server.stop)
         self.worker = WorkerProcess(f"the load of {label}", module="bench.sides.loader")
         stack.enter_context(self.worker)

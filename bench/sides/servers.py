@@ -295,8 +295,8 @@ class ModelServer(Server):
         site: str,
         seed: int,
         python: Sequence[str],
-        options: Sequence[str] = (),
-        environment: Mapping[str, str] | None = None,
+        options: Sequence[str],
+        environment: Mapping[str, str],
     ) -> None:
         """Start it in the state of malloc that workers have; call :meth:`ready` next."""
         self.site = site
@@ -323,15 +323,12 @@ class ModelServer(Server):
         words = (procfs.read(f"proc/{self.pid}/stat") or "").rpartition(")")[2].split()
         return int(words[7]) if len(words) > 7 else 0
 
-    def finish(self, *, by_signal: bool = True) -> Served:
+    def finish(self) -> Served:
         """Stop it. Raises :class:`ServerError` unless it says what it has served.
 
-        A tool that runs it may keep signals for itself; the end of its input reaches it.
+        By the end of its input: a tool that runs it may keep signals for itself.
         """
-        if by_signal:
-            self.child.process.terminate()
-        else:
-            self.child.end_input()
+        self.child.end_input()
         try:
             served = json.loads(self.child.receive(time.monotonic() + CONTROL_S))["served"]
         except (TimeoutError, ProcessError, ValueError) as error:

@@ -437,7 +437,16 @@ APART = ("waitress",) if find_spec("waitress") else ()
 """It may send a head before its body."""
 
 
-def test_servers_take_turns_and_both_ends_agree(bench: Bench) -> None:
+def test_servers_take_turns_and_both_ends_agree(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeds, begin = [], Serving.begin
+
+    def begins(trial: Serving) -> None:
+        seeds.append(psutil.Process(trial.server.pid).environ()["PYTHONHASHSEED"])
+        begin(trial)
+
+    monkeypatch.setattr(Serving, "begin", begins)
     records, _ = run(bench, SERVING, *SERVERS, *APART)
     for record, name in zip(records, (*SERVERS, *APART), strict=True):
         assert counts(record).label == name
@@ -447,6 +456,7 @@ def test_servers_take_turns_and_both_ends_agree(bench: Bench) -> None:
         taken = sure(record.turns)
         assert taken.counted
         assert taken.exchanges <= (record.pages or 0)
+        assert seeds.pop() == str(record.seeds["hash"])  # each had 0, and its record said this
         assert record.mechanism["python"]
         assert record.pinning["server"] == (bench.pinning.client or None)
         assert record.pinning["client"] == (bench.pinning.server or None)
