@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from bench import controls, filesystem
-from bench.conditions.condition import Condition
+from bench.conditions import Condition
 from bench.conditions.ways import NEW
 from bench.costs.report import FLOOR, SERVE, Counted, Crawled
 from bench.launch import OWN_PYTHON, output

@@ -38,8 +38,8 @@ from bench.run.trial import Bench, Crawling
 from bench.schema import MemoryParts
 from bench.sides.process import ProcessError, interruptible
 from bench.sides.servers import ServerError
+from bench.study import StudyError
 from bench.study.runner import Lost
-from bench.study.study import StudyError
 
 # --- a host: its servers, its workers, and what it reads of their memory -------------------
 

@@ -18,7 +18,7 @@ from statistics import median
 from typing import Final, Self
 
 from bench import filesystem
-from bench.conditions.condition import Condition, Fields
+from bench.conditions import Condition, Fields
 from bench.controls import FAMILY, REPEATS
 from bench.histograms import FloatArray
 from bench.launch import OWN_PYTHON

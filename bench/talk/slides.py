@@ -39,7 +39,7 @@ from bench.schema import Environment
 from bench.show.figures import Figure
 from bench.show.pictures import alt
 from bench.show.words import prose
-from bench.study.study import Run
+from bench.study import Run
 from bench.text import capital, listing, markdown_text, plural, size_words
 
 CHART: Final = re.compile(r"!\[(?P<alt>.*)\]\(chart:(?P<name>[\w-]+)\)")

@@ -13,7 +13,7 @@ import pytest
 from bench.costs import measure
 from bench.machine import instruments
 from bench.machine.instruments import Instrument
-from bench.study.study import StudyError
+from bench.study import StudyError
 from tools import guard
 
 HERE = "CPython 3.11.7, tool 1"

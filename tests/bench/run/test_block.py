@@ -18,7 +18,7 @@ import numpy as np
 import psutil
 import pytest
 
-from bench.conditions.condition import ASLEEP
+from bench.conditions import ASLEEP, work
 from bench.conditions.held import HELD, Filling
 from bench.conditions.processors import ALL, EVERYWHERE, Spreading
 from bench.conditions.recorders import NULL
@@ -43,7 +43,6 @@ from bench.run import judge
 from bench.run.trial import Bench, Crawling, Serving, Trial, made, start_server
 from bench.run.turns import TurnTaken
 from bench.schema import CeilingRecord, Shares, TrialRecord, Turns, TurnsRecord
-from bench.sides import working
 from bench.sides.protocol import WORK_EVERY
 from bench.sides.servers import Server, ServerError, Tls
 from bench.text import KIB
@@ -246,7 +245,7 @@ def test_an_interrupted_crawl_is_timed_and_leaves_nothing(bench: Bench, label: s
 def rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a round takes before and after two trials: the machine gets slower by half."""
     found = iter((50.0, 75.0, 75.0, 75.0))
-    monkeypatch.setattr(working, "measure", lambda body, cores: next(found))
+    monkeypatch.setattr(work, "measure", lambda body, cores: next(found))
 
 
 @pytest.mark.usefixtures("rounds")
@@ -281,7 +280,7 @@ def test_a_round_is_measured_before_and_after_each_trial(
     both = [one(bench, WORKING, "callbacks") for _ in range(2)]
     request.getfixturevalue("monkeypatch").undo()
     (body,) = SHARED[WORKING.site, WORKING.delay].get(["/p/0"])
-    assert working.measure(body, bench.pinning.client) > 0
+    assert work.measure(body, bench.pinning.client) > 0
     assert [sure(record.work).rounds for record in both] == [20, 13]
 
 
