@@ -24,8 +24,8 @@ from bench.costs import measure
 from bench.machine import instruments
 from bench.machine.build import python_build
 from bench.machine.instruments import INSTRUCTIONS
+from bench.study import StudyError
 from bench.study.runner import Lost
-from bench.study.study import StudyError
 from crawlers.registry import MODELS
 from tools import parser, start
 

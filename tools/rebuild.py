@@ -45,7 +45,7 @@ from bench.report.tables import grid
 from bench.show.measured import p99_response
 from bench.show.table import MISSING
 from bench.show.words import machine_words
-from bench.study.study import Report
+from bench.study import Report
 from bench.tasks import study as tasks
 from crawlers.chapter import CRAWLS
 from tools import parser, quotes, sidebyside, start, table, with_block

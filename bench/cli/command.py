@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import errno
 import importlib
 import logging
 import os
@@ -113,9 +112,7 @@ def in_one_line(run: Callable[[], int], name: str = "") -> int:
         code = run()
         sys.stdout.flush()
     except BenchError as error:
-        cause = error.__context__
-        full = isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT)
-        return complain(str(error), FAILED if full else USAGE, name)
+        return complain(str(error), FAILED if error.full else USAGE, name)
     except subprocess.TimeoutExpired as error:
         return complain(
             f"a child process did not answer in {error.timeout:g} s: this machine is overloaded",

@@ -14,7 +14,7 @@ from bench.cli.command import in_one_line
 from bench.costs import measure
 from bench.machine import instruments
 from bench.machine.instruments import Instrument
-from bench.study.study import StudyError
+from bench.study import StudyError
 from tools import guard
 
 HERE = "CPython 3.11.7, tool 1"

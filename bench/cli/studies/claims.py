@@ -28,9 +28,8 @@ from bench.cli.options import blocks, names, value
 from bench.cli.studies import exit_code
 from bench.launch import RESULTS, shown
 from bench.machine import cpu
-from bench.study import runner
+from bench.study import StudyError, runner
 from bench.study.runner import Process, Program
-from bench.study.study import StudyError
 
 REPEATS: Final = 10
 
@@ -81,7 +80,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 def programs(names: Sequence[str] | None) -> list[Program[ExperimentResult]]:
     """The experiments with these names; all of them by default.
 
-    Raises :class:`bench.study.study.StudyError` for one that does not exist.
+    Raises :class:`bench.study.StudyError` for one that does not exist.
     """
     for name in names or ():
         if name not in EXPERIMENTS:

@@ -29,8 +29,8 @@ from bench.fleet.study import RAMP_PER_S, STUDY, TLS_RAMP_PER_S, FleetTrial, rep
 from bench.machine.doctor import show
 from bench.plan import backends
 from bench.sides.servers import Tls
+from bench.study import StudyError
 from bench.study.runner import Program
-from bench.study.study import StudyError
 from bench.text import plural
 from crawlers.registry import MODELS
 
