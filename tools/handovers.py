@@ -108,9 +108,9 @@ def client(port: int, pages: int, way: str) -> None:
 def main() -> int:
     """Print a line for each way and place."""
     known = parser("handovers", __doc__)
-    words = "fetch so many in each run (default: 20000)"
+    help_ = "fetch so many in each run (default: 20000)"
     known.add_argument(
-        "pages", type=options.positive, nargs="?", default=20_000, metavar="PAGES", help=words
+        "pages", type=options.positive, nargs="?", default=20_000, metavar="PAGES", help=help_
     )
     pages: int = known.parse_args().pages
     usable = sorted(os.sched_getaffinity(0))
