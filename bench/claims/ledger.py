@@ -34,7 +34,7 @@ from bench.report import markup
 from bench.report.page import Section
 from bench.show.table import MISSING
 from bench.show.words import commit_words, machine_words
-from bench.study.study import RunRecord
+from bench.study import RunRecord
 from crawlers.chapter import STEPS
 
 PAGE: Final = "claims.md"

@@ -7,34 +7,32 @@ A program is one backend under one instrument, and a round of it has a hash seed
 from __future__ import annotations
 
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Final
 
-from bench import controls
-from bench.conditions.condition import Condition
+from bench import controls, filesystem
+from bench.conditions import Condition
 from bench.conditions.ways import NEW
 from bench.costs.report import FLOOR, SERVE, Counted, Crawled
 from bench.launch import OWN_PYTHON, output
 from bench.machine import cpu
 from bench.machine.instruments import Counts, Instrument
 from bench.plan import backends, workloads
+from bench.plan.backends import as_server
 from bench.plan.participants import MAIN_VARIANTS, Label, Participants, only
 from bench.plan.plan import PlannedTrial
 from bench.plan.profiles import SERVING
-from bench.plan.workloads import SERVED, SITE_SEED, WARMUP_SITE, Point
-from bench.run import judge
-from bench.run.trial import Bench, Crawling
-from bench.sides.process import ProcessError, WorkerProcess
-from bench.sides.protocol import Command, Load
-from bench.sides.servers import ModelServer, Server, ServerError
+from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
+from bench.run.trial import Bench, made
+from bench.sides.protocol import Command
+from bench.sides.servers import Server
 from bench.sides.settled import SWITCH_INTERVAL
-from bench.sides.sides import PLACES, Progress, Sides
+from bench.sides.sides import Sides
 from bench.study.runner import Lost, Program, losing
 from crawlers.backend import Backend
 from crawlers.registry import MODELS
@@ -57,7 +55,6 @@ WORKLOADS: dict[str, Callable[[int, int, Participants], Point]] = {
 """What is crawled, by the names of the charts."""
 
 COUNTED: Final = (*WORKLOADS, SERVE)
-SERVED_SITE: Final = f"list:{SERVED}:2048"
 
 REQUESTS: Final = 10
 """A server is asked for so many times the pages of a crawl, which needs a server of its own."""
@@ -84,16 +81,25 @@ ENDING_S = 60.0
 
 @dataclass(frozen=True, kw_only=True)
 class Slowed(Condition):
-    """Under an instrument, which does not slow a time.
+    """Under an instrument, which does not slow a time; a load stops after so many ``answers``.
 
     A thread waits 5 ms for the interpreter's lock before it asks for it. A hundred threads that
     wait for one that is 40 times slower would ask 40 times as often for each page.
     """
 
     slowness: float
+    answers: int = 0
+
+    @property
+    def interval_s(self) -> float:
+        return sys.getswitchinterval() * self.slowness
+
+    def environment(self, scratch: Path, hash_seed: int) -> dict[str, str]:
+        return {SWITCH_INTERVAL: str(self.interval_s)}  # for a server
 
     def command(self, command: Command, sides: Sides) -> Command:
-        return replace(command, switch_interval_s=sys.getswitchinterval() * self.slowness)
+        load = command.load and replace(command.load, answers=self.answers)
+        return replace(command, switch_interval_s=self.interval_s, load=load)
 
 
 class Lane:
@@ -101,7 +107,8 @@ class Lane:
 
     def __init__(self, pages: int, slots: int, stack: ExitStack) -> None:
         self.pages, self.slots, self._stack = pages, slots, stack
-        self.scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="c10k-")))
+        self.sizes = pages, 2 * pages
+        self.scratch = stack.enter_context(filesystem.scratch())
         # Or the first worker that is counted would compile it. Of backends, a look has done so.
         output([*OWN_PYTHON, "-c", "import bench.sides.worker, bench.controls.programs"], STEP_S)
         self._running: dict[str, Server] = {}
@@ -117,11 +124,13 @@ class Lane:
         self, backend: Backend, tool: Instrument, names: Sequence[str], repeat: int
     ) -> Counted:
         """One program in one round. Raises :class:`Lost`."""
-        counted, lost, count = Counted(), None, partial(self._crawled, backend, tool, repeat)
+        counted, lost = Counted(), None
         for workload in names:
-            make, sizes = WORKLOADS[workload], (self.pages, 2 * self.pages)
+            points = (WORKLOADS[workload](self.slots, n, only(MODELS, 1)) for n in self.sizes)
             try:
-                small, large = (count(make(self.slots, n, only(MODELS, 1))) for n in sizes)
+                (_, small), (_, large) = (
+                    self._counted(backend, tool, repeat, point) for point in points
+                )
             except Lost as error:
                 why, void = f"{workload}: {error}", error.status == "void"
                 lost = lost or Lost(why, void=void, part=counted)
@@ -133,8 +142,24 @@ class Lane:
             raise lost
         return counted
 
-    def _crawled(self, backend: Backend, tool: Instrument, repeat: int, point: Point) -> Counts:
-        """What one crawl took, from the start of its process to the end. Raises :class:`Lost`."""
+    def serve(self, name: str, tool: Instrument, repeat: int) -> Counted:
+        """A server in one round, under two loads. Raises :class:`Lost`."""
+        point, server = workloads.serve(self.slots, 0, only(MODELS, 1)), as_server(name)
+        try:
+            (few, small), (many, large) = (
+                self._counted(server, tool, repeat, point, REQUESTS * pages) for pages in self.sizes
+            )
+        except Lost as lost:
+            raise Lost(f"{SERVE}: {lost}", void=lost.status == "void") from None
+        return Counted(crawls={SERVE: both(many - few, small, large)})
+
+    def _counted(
+        self, backend: Backend, tool: Instrument, repeat: int, point: Point, answers: int = 0
+    ) -> tuple[int, Counts]:
+        """How many pages there were, and what one process took from its start to its end.
+
+        Raises :class:`Lost`.
+        """
         patience, seed = STEP_S * tool.slowness, 0  # a round has the same seeds on every machine
         bench = Bench(
             backends={backend.name: backend},
@@ -145,14 +170,14 @@ class Lane:
             warmups={None: self.server(WARMUP_SITE)},
             pythons={"": [*tool.wrap(self.scratch), *OWN_PYTHON]},
         )
-        conditions = (*point.conditions, Slowed(slowness=tool.slowness))
-        point = replace(point, interleaved=False, conditions=conditions)
-        trial = Crawling(bench, point, PlannedTrial(repeat, point.id, 0, Label(backend.name)), 0)
+        slowed = Slowed(slowness=tool.slowness, answers=answers)
+        point = replace(point, interleaved=False, conditions=(*point.conditions, slowed))
+        trial = made(bench, point, PlannedTrial(repeat, point.id, 0, Label(backend.name)), 0)
         tool.clear(self.scratch)
         with ExitStack() as stack:
-            trial.start(stack, self.server(point.site))
+            trial.start(stack, None if point.load else self.server(point.site))
             stack.callback(trial.end)
-            with losing(trial.worker):
+            with losing(trial.tested):
                 trial.tell()
                 trial.worker.ready(patience)
                 trial.warm()
@@ -161,54 +186,8 @@ class Lane:
                 trial.collect()
                 if reason := trial.why_void(trial.result):
                     raise Lost(reason, void=True)
-                trial.worker.end(ENDING_S * tool.slowness)
-                return tool.results(self.scratch)
-
-    def serve(self, name: str, tool: Instrument, repeat: int) -> Counted:
-        """A server in one round, under two loads. Raises :class:`Lost`."""
-        loads = (REQUESTS * pages for pages in (self.pages, 2 * self.pages))
-        (few, small), (many, large) = (self._served(name, tool, repeat + 1, n) for n in loads)
-        return Counted(crawls={SERVE: both(many - few, small, large)})
-
-    def _served(self, name: str, tool: Instrument, seed: int, requests: int) -> tuple[int, Counts]:
-        """How many requests there were, which is about ``requests``, and what all of them took.
-
-        One server with one hash seed under one instrument, from its start to its end, under a load
-        that stops by itself.
-        """
-        tool.clear(self.scratch)
-        patience, python = STEP_S * tool.slowness, [*tool.wrap(self.scratch), *OWN_PYTHON]
-        interval_s = sys.getswitchinterval() * tool.slowness  # see Slowed
-        environment = {"PYTHONHASHSEED": str(seed), SWITCH_INTERVAL: str(interval_s)}
-        try:
-            with (
-                ModelServer(
-                    name, SERVED_SITE, SITE_SEED, python, environment=environment
-                ) as server,
-                closing(Progress(PLACES)) as progress,
-                WorkerProcess("the load", module="bench.sides.loader") as load,
-            ):
-                load.command(
-                    Command(
-                        backend=name,
-                        prefix=server.prefix,
-                        urls=server.urls,
-                        slots=self.slots,
-                        timeout_s=patience,
-                        progress=progress.file,
-                        load=Load(how="press", awake=False, answers=requests),
-                    )
-                )
-                load.ready(patience)
-                load.go()
-                result = load.result(time.monotonic() + patience)
-                served = server.finish(by_signal=False)
-            counts = tool.results(self.scratch)
-        except (TimeoutError, ProcessError, ServerError, ValueError) as error:
-            raise Lost(f"{SERVE}: {error}") from None
-        if reason := judge.served_reason(name, result, served, server.digest):
-            raise Lost(f"{SERVE}: {reason}", void=True)
-        return result.pages, counts
+                trial.tested.end(ENDING_S * tool.slowness)
+                return trial.result.pages, tool.results(self.scratch)
 
 
 def both(pages: int, small: Counts, large: Counts) -> Crawled:

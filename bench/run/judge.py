@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from bench import controls
-from bench.conditions.condition import Condition
+from bench.conditions import Condition
 from bench.launch import program
 from bench.plan.workloads import mean_delay_s
 from bench.schema import Ledger, Limiter, Shares, TrialRecord

@@ -21,8 +21,8 @@ from bench.schema import Record
 from bench.show.figures import Bars, Figure, Unit
 from bench.show.measured import US, Measure, Measured
 from bench.show.table import Table, name
+from bench.study import Report, Run, Study, drawn
 from bench.study.runner import Process, Program
-from bench.study.study import Report, Run, Study, drawn
 from bench.text import KIB, count, number, significant, size_words
 from crawlers.registry import MODELS
 

@@ -17,7 +17,6 @@ import os
 import shutil
 import socket
 import subprocess
-import tempfile
 import time
 from asyncio import AbstractEventLoop as Loop
 from asyncio import StreamReader, StreamWriter
@@ -29,6 +28,7 @@ from pathlib import Path
 from typing import cast
 
 from bench.claims.experiments import ExperimentResult, running
+from bench.filesystem import scratch
 from bench.machine import cpu
 from bench.sides.process import Child
 
@@ -186,8 +186,7 @@ def echo() -> ExperimentResult:
     result = ExperimentResult()
     ratios = [f"uvloop_{way}" for way in WAYS]
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="c10k-echo-")))
-        send = built(folder)
+        send = built(stack.enter_context(scratch()))
         if send is None:
             result.lacks("there is no C compiler, which builds the client", *ratios)
             return result

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.conditions.condition import TWIN, Condition
+from bench.conditions import TWIN, Condition
 from bench.conditions.flips import FLIPS
 from bench.conditions.held import HELD, INTERRUPTED
 from bench.conditions.recorders import NULL

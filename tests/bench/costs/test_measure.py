@@ -17,9 +17,8 @@ from bench.costs.report import STUDY, Counted
 from bench.machine import instruments
 from bench.machine.instruments import Instrument
 from bench.plan import backends
-from bench.study import runner
+from bench.study import SampleRecord, runner
 from bench.study.runner import Lost
-from bench.study.study import SampleRecord
 from crawlers.backend import Backend
 from crawlers.catalogue import OURS
 

@@ -24,7 +24,7 @@ from bench.__main__ import main
 from bench.fleet import hold
 from bench.fleet.study import STUDY, FleetTrial
 from bench.launch import ROOT
-from bench.study.study import Report, Run
+from bench.study import Report, Run
 from tests.bench import small
 
 # To import it takes long, and every process of a parallel run collects all tests.

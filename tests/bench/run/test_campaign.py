@@ -101,6 +101,20 @@ def test_a_complete_campaign_has_nothing_to_resume(
     assert "is complete; nothing to resume" in capsys.readouterr().err
 
 
+def test_a_campaign_of_which_nothing_could_run_says_why_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was "complete; nothing to resume", with the exit code of a misspelt option."""
+    reason = "descriptors: 64 here"
+    with Log(tmp_path / store.FILE_NAME, create=True) as log:
+        log.append(RECORDS.campaign, *bad(status="refused", reason=reason), END)
+    assert main(["run", "--resume", str(tmp_path), "--no-charts"]) == FAILED
+    said = capsys.readouterr().out
+    assert "limits allow none of the trials" in said
+    assert said.count(reason) == 1
+    assert "complete" not in said
+
+
 def crawling(offspring: list[psutil.Process]) -> bool:
     return any(small.runs(one, "bench.sides.worker") for one in offspring)
 

@@ -75,8 +75,23 @@ def test_a_broken_wrk_gives_no_ceiling_but_a_reason(
     assert reason in (record.reason or "")
 
 
+def test_there_is_no_ceiling_of_a_server_that_was_robbed(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is too low, and trials near it seemed to be limited by the server."""
+    (tmp_path / "wrk").write_text("#!/bin/sh\necho Requests/sec: 12.5\n")
+    (tmp_path / "wrk").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
+    stolen = iter([1.0, 1000.0])
+    monkeypatch.setattr("bench.machine.host.steal", lambda processors: next(stolen))
+    record = ceiling.measure(server, 0, [])
+    assert record.requests_per_s is None
+    assert "because the host ran other guests for" in (record.reason or "")
+
+
 @pytest.mark.skipif(shutil.which("wrk") is None, reason="wrk is not installed")
-def test_the_ceiling_is_measured(server: Server) -> None:
+def test_the_ceiling_is_measured(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bench.machine.host.steal", lambda processors: None)
     server.reset()
     record = ceiling.measure(server, 3, [], connections=8)
     assert record.errors == 0

@@ -10,9 +10,8 @@ from rich.console import Console
 
 from bench.schema import Record
 from bench.store import StoreError
-from bench.study import runner
+from bench.study import Run, Study, StudyError, runner
 from bench.study.runner import Lost, Process, Program
-from bench.study.study import Run, Study, StudyError
 from tests.bench.children import huge_pages
 
 

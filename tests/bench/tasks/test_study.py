@@ -15,8 +15,7 @@ from bench.__main__ import main
 from bench.analysis.stats import MIN_CONNECTION_COUNTS
 from bench.cli import DONE, FAILED, USAGE
 from bench.show.pictures import alt
-from bench.study import runner
-from bench.study.study import Run
+from bench.study import Run, runner
 from bench.tasks import study as tasks
 from bench.tasks.study import (
     KINDS,
