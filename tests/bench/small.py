@@ -17,8 +17,8 @@ import pytest
 from bench.launch import ROOT
 from bench.plan.participants import usually
 from bench.plan.workloads import Point
-from bench.schema import Ledger
 from bench.sides.protocol import Result
+from bench.sides.servers import JudgedLedger
 from crawlers.registry import MODELS
 
 OUTSIDE = Path(__file__).parent / "outside"
@@ -42,13 +42,14 @@ RESULT = Result(
 )
 """What a worker answers after a crawl of ten pages."""
 
-LEDGER = Ledger(
+LEDGER = JudgedLedger(
     requests=10,
     distinct=10,
     repeated=0,
     connections_opened=4,
     peak_connections=4,
     peak_in_flight=4,
+    pipelined=0,
     requests_per_connection_max=3,
 )
 """What the server says of it: four slots."""
