@@ -204,10 +204,6 @@ def test_a_campaign_on_two_interpreters(campaign: Path) -> None:
         assert trial.mechanism["gil"] == ("disabled" if name.endswith("t") else "enabled")
         assert trial.mechanism["jit"] in ("absent", "disabled")
         assert trial.mechanism["parser"] == "python"
-
-
-@pytest.mark.slow
-def test_its_report_has_the_charts_for_interpreters_only(campaign: Path) -> None:
     assert (campaign / "charts" / "interpreters.svg").is_file()
     assert not (campaign / "charts" / "throughput.svg").exists()
 
