@@ -149,12 +149,8 @@ def pin(pid: int, cores: list[int]) -> str | None:
     if not cores:
         return "no processors given"
     try:
-        threads = [int(name) for name in os.listdir(f"/proc/{pid}/task")]
-    except OSError:
-        threads = [pid]
-    try:
-        for thread in threads:
-            os.sched_setaffinity(thread, cores)
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            os.sched_setaffinity(int(thread), cores)
     except OSError as error:
         return f"could not pin: {error.strerror}"
     return None
