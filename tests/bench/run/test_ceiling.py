@@ -12,6 +12,7 @@ import pytest
 from bench.run import ceiling
 from bench.sides.servers import Server
 from tests.bench.sure import sure
+from tests.programs import program
 
 WRK = """\
 Running 1s test @ http://127.0.0.1:8080/
@@ -45,7 +46,7 @@ def test_wrk_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("program", "reason"),
+    ("script", "reason"),
     [
         ("#!/bin/sh\nprintf 'wrk 4\\377\\n'; exit 1", "it failed: 'wrk 4\ufffd'"),
         ("#!/nonexistent/sh\n", "No such file"),
@@ -60,16 +61,15 @@ def test_wrk_is_read() -> None:
     ],
 )
 def test_a_broken_wrk_gives_no_ceiling_but_a_reason(
-    program: str | None,
+    script: str | None,
     reason: str,
     server: Server,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    if program is not None:
-        (tmp_path / "wrk").write_text(program)
-        (tmp_path / "wrk").chmod(0o755)
-    sleeps = "sleep" in (program or "")
+    if script is not None:
+        program(tmp_path / "wrk", script)
+    sleeps = "sleep" in (script or "")
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin" if sleeps else str(tmp_path))
     monkeypatch.setattr(ceiling, "GRACE_S", 0.1)
     steal = count(0, 1000)
