@@ -19,8 +19,10 @@ def is_full(error: OSError) -> bool:
     return error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
-def fault(path: object, error: OSError) -> BenchError:
-    return BenchError(f"{path}: {error.strerror or error}", full=is_full(error))
+def fault(path: object, error: OSError, *, writing: bool = False) -> BenchError:
+    full = is_full(error)
+    then = ("; free some space" if full else "; choose another") * writing
+    return BenchError(f"{path}: {error.strerror or error}{then}", full=full)
 
 
 def read_text(file: Path) -> str:
@@ -49,7 +51,7 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise fault(error.filename or folder, error) from None
+        raise fault(error.filename or folder, error, writing=True) from None
 
 
 @contextmanager
@@ -73,7 +75,7 @@ def replacing(file: Path) -> Iterator[Path]:
             shutil.copymode(target, part)
         part.replace(target)
     except OSError as error:
-        raise fault(file, error) from None
+        raise fault(file, error, writing=True) from None
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)

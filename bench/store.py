@@ -252,10 +252,10 @@ def trials_file(campaign: Path) -> Path:
                     return file
         except OSError as error:  # a name that is too long, a folder that is not ours
             raise StoreError(f"{campaign}: {error.strerror}") from None
-    raise StoreError(
-        f"{campaign}: no campaign here (no {FILE_NAME}); "
-        + (f"list them with: ls {shown(RESULTS)}" if RESULTS.is_dir() else FIRST)
-    )
+    below = sorted(campaign.glob(f"*/{FILE_NAME}*")) if campaign.is_dir() else []
+    then = f"list them with: ls {shown(RESULTS)}" if RESULTS.is_dir() else FIRST
+    then = f"it holds campaigns, so name one, such as {below[-1].parent}" if below else then
+    raise StoreError(f"{campaign}: no campaign here (no {FILE_NAME}); {then}")
 
 
 def usual(named: Path | None) -> Path:

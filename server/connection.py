@@ -215,6 +215,8 @@ class Connection(asyncio.Protocol):
                             f"a request head may have {MAX_HEAD} bytes",
                         )
                     self.buffer = data[place:]
+                    if ready:
+                        self.core.ledger.pipelined += 1
                     break
                 head = data[place:stop] if place or stop < len(data) else data
                 place = stop
@@ -255,6 +257,8 @@ class Connection(asyncio.Protocol):
     def _answer(self, head_only: bool, target: bytes, keep: bool, ready: list[bytes]) -> None:
         """Count a correct request and add its answer to ``ready`` or to the queue."""
         core = self.core
+        if ready or self.queue:
+            core.ledger.pipelined += 1
         resource = core.site.find(target)
         if resource is None:
             resource = core.site.not_found

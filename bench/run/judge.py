@@ -26,6 +26,7 @@ from bench.launch import program
 from bench.plan.workloads import mean_delay_s
 from bench.schema import Ledger, Limiter, Shares, TrialRecord
 from bench.sides.protocol import Result, Served
+from bench.sides.servers import JudgedLedger
 from bench.sides.sides import Sides
 from bench.text import listing
 
@@ -34,7 +35,7 @@ def void_reason(
     sides: Sides,
     conditions: Sequence[Condition],
     result: Result,
-    ledger: Ledger,
+    ledger: JudgedLedger,
     expected: str | None,
     *,
     urls: int | None = None,
@@ -63,6 +64,8 @@ def void_reason(
             return f"{ledger.connections_opened} connections opened for {slots} slots"
         if ledger.peak_in_flight > slots:
             return f"{ledger.peak_in_flight} requests in flight at once with {slots} slots"
+        if ledger.pipelined:
+            return f"{ledger.pipelined} requests were sent before the answer to the one before"
         if not control and (reason := unequal_reason(sides, conditions, result)):
             return reason
     if ledger.handshakes and not any(condition.tls for condition in conditions):

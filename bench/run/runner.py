@@ -200,6 +200,8 @@ def choose(options: Options) -> tuple[Profile, list[Backend], list[str], list[Pl
         named=options.backends is not None,
         sharing=plan.sharing(known),
     )
+    if options.base not in (None, *names):
+        raise BenchError(f"--base {options.base}: not among {', '.join(names)}")
     return profile, known, names, entries
 
 

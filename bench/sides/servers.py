@@ -31,6 +31,12 @@ WARM_REQUESTS = 300
 WARM_S = 0.2
 
 
+class JudgedLedger(Ledger):
+    """The ledger as the judge needs it: with what is 0 in every trial that counts."""
+
+    pipelined: int  # requests that came before the answer to the one before on their connection
+
+
 class ServerError(BenchError):
     """The fixture server did not start or did not answer."""
 
@@ -205,9 +211,9 @@ class Server:
         finally:
             client.close()
 
-    def ledger(self) -> Ledger:
+    def ledger(self) -> JudgedLedger:
         seen = self._summary()
-        return Ledger(
+        return JudgedLedger(
             requests=seen["total"],
             distinct=seen["distinct"],
             repeated=seen["repeated"],
@@ -215,6 +221,7 @@ class Server:
             peak_connections=seen["peak_connections"],
             peak_in_flight=seen["peak_in_flight"],
             requests_per_connection_max=max(map(int, seen["requests_per_connection"]), default=0),
+            pipelined=seen["pipelined"],
             handshakes=Handshakes(**shakes) if (shakes := seen.get("handshakes")) else None,
         )
 

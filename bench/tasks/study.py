@@ -71,8 +71,7 @@ def of_threads(name: str, title: str, backend: str) -> TaskKind:
 KINDS: Final = {
     kind.name: kind
     for kind in (
-        TaskKind("generator", "generator", waits_on="yield", yields="next()"),
-        TaskKind("coroutine", "coroutine", waits_on="an awaitable that yields", yields="send()"),
+        of_threads("thread", "thread", "threads"),
         TaskKind(
             "generator_task",
             "Task of generators",
@@ -81,17 +80,18 @@ KINDS: Final = {
             "a Future that the loop resolves soon",
         ),
         TaskKind("asyncio", "asyncio.Task", "async_await"),
+        of_library("gevent", "gevent greenlet", "an Event", "gevent.sleep(0)"),
+        TaskKind("uvloop", "asyncio.Task on uvloop", "uvloop", library="uvloop"),
+        of_library("trio", "trio task", "trio.sleep_forever()", "trio.lowlevel.checkpoint()"),
+        TaskKind("generator", "generator", waits_on="yield", yields="next()"),
+        TaskKind("coroutine", "coroutine", waits_on="an awaitable that yields", yields="send()"),
         TaskKind("asyncio_pure", "asyncio.Task in Python", "asyncio_pure"),
         TaskKind("asyncio_eager", "asyncio.Task, eager", since=12),
-        TaskKind("uvloop", "asyncio.Task on uvloop", "uvloop", library="uvloop"),
         of_library("anyio", "anyio task", "anyio.sleep_forever()", "anyio.lowlevel.checkpoint()"),
-        of_library("trio", "trio task", "trio.sleep_forever()", "trio.lowlevel.checkpoint()"),
-        of_library("gevent", "gevent greenlet", "an Event", "gevent.sleep(0)"),
-        of_threads("thread", "thread", "threads"),
         of_threads("thread_small", "thread, stack of 64 KiB", "threads_small_stack"),
     )
 }
-"""By name, in the order of tables and charts."""
+"""By name, in the order of tables and charts: those of models and variants first, as in others."""
 
 FEWEST: Final = 2
 """Numbers of tasks for a slope."""

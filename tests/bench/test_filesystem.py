@@ -42,7 +42,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path, before: str | None) -
     if before is not None:
         file.write_text(before)
     done = python("-c", WRITES_TOO_MUCH, str(file))
-    assert done.stdout == f"{file}: File too large\n"
+    assert done.stdout == f"{file}: File too large; choose another\n"
     assert [(f.name, f.read_text()) for f in tmp_path.iterdir()] == (
         [] if before is None else [("report", before)]
     )

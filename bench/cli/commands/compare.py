@@ -3,6 +3,9 @@
 Shows how their environments differ, and each backend in A and in B with ratio and interval. If the
 machines differ, only verdicts against the base can be compared: it says which agree. Exits with 1
 if something got worse by more than the noise floor, or if a campaign is incomplete.
+
+  python -m bench compare results/BEFORE results/AFTER
+  python -m bench compare results/reference 20261121-051200-1a2b3c --json
 """
 
 from __future__ import annotations
@@ -21,7 +24,8 @@ from bench.report import comparison
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("a", type=Path, metavar="A", help="the campaign to compare with")
+    words = "the campaign to compare with: a folder under results/, or a trials.jsonl"
+    parser.add_argument("a", type=Path, metavar="A", help=words)
     parser.add_argument("b", type=Path, metavar="B", help="the campaign to judge")
     parser.add_argument("--force", action="store_true", help="judge even if the machines differ")
     options.add_json(parser)

@@ -42,15 +42,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"folders of campaigns (default: {', '.join(map(str, map(shown, ledger.usual())))})",
     )
     parser.add_argument("--measure", action="store_true", help="run the experiments first")
-    value(parser.add_argument, "--only", names, "A,B", "with --measure: only these")
+    value(parser.add_argument, "--only", names, "A,B", "with --measure: only these experiments")
     words = "with --measure: run each experiment at most N times"
     value(parser.add_argument, "--repeats", blocks, "N", words, shown=str(REPEATS))
     parser.add_argument(
         "--resume", action="store_true", help="with --measure: take what is missing in the last run"
     )
-    value(
-        parser.add_argument, "--out", Path, "FILE", "default: claims.md beside the first campaign"
-    )
+    words = "write the page to this file"
+    value(parser.add_argument, "--out", Path, "FILE", words, shown="beside the first campaign")
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:

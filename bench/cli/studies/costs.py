@@ -32,7 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.study(parser, "costs", repeats=3)
     parser.set_defaults(out=None)
     value, everyone = partial(options.value, parser.add_argument), ",".join(report.CHOSEN)
-    value("--backends", options.names, "A,B", "only these, or all", report.CHOSEN, everyone)
+    words = "only these backends, or all"
+    value("--backends", options.names, "A,B", words, report.CHOSEN, everyone)
     parser.add_argument("--workload", choices=WORKLOADS, help="only this one")
     parser.add_argument("--count", choices=instruments.NAMES, help="only these")
     value("--pages", options.positive, "N", "pages of the smaller of two crawls", 500)

@@ -76,7 +76,8 @@ Block = tuple[list[TrialRecord], TurnsRecord]
 
 KNOWN = (
     *(*MODELS, *MAIN_VARIANTS, "async_await_to_thread", "async_await_pool", "processes"),
-    *("hang", "crash", "killed", "lazy", "greedy", "twice", "talking"),  # tests/bench/outside
+    # Of tests/bench/outside:
+    *("hang", "crash", "killed", "lazy", "greedy", "twice", "talking", "hasty"),
 )
 
 
@@ -510,6 +511,7 @@ def test_slow_readers_get_what_they_read(bench: Bench) -> None:
     [
         ("lazy", "wrong digest"),
         ("twice", "requests for"),
+        ("hasty", "requests were sent before the answer to the one before"),
         ("greedy", "8 connections opened for 4 slots"),
     ],
 )
