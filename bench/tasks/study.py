@@ -101,12 +101,8 @@ def size(size: float) -> str:
     return f"{count(size)} B" if size < 1000 else f"{significant(size / KIB, 2)} KiB"
 
 
-def size_of_kib(value: float) -> str:
-    return size(KIB * value)
-
-
 BYTES: Final = Unit("bytes", size, number)
-IN_KIB: Final = Unit("KiB", size_of_kib, number)
+IN_KIB: Final = Unit("KiB", lambda value: size(KIB * value), number)
 """For the chart, whose axis has round numbers of KiB then."""
 TOTAL: Final = "total"
 OTHER: Final = "kernel_other_bytes"

@@ -12,10 +12,11 @@ import pytest
 from bench import BenchError
 from bench.analysis.stats import LEVEL, MIN_BLOCKS
 from bench.analysis.stats.memory import MIN_CONNECTION_COUNTS, theil_sen
+from bench.conditions.held import RAMP_PER_S, TLS_RAMP_PER_S
 from bench.plan import plan, profiles
-from bench.plan.participants import BASE, CITED, PINNED, TWIN
-from bench.plan.workloads import Point
-from crawlers.registry import MODELS
+from bench.plan.participants import BASE, CITED, PINNED, TLS_PAGES, TWIN, usually
+from bench.plan.workloads import Point, c10k
+from crawlers.registry import MODELS, names
 
 PROFILES = sorted(profiles.PROFILES)
 
@@ -143,6 +144,19 @@ def test_the_reference_is_full_and_what_takes_minutes_to_answer_one_question() -
     full, found = points("full"), points("reference")
     assert {point: found[point] for point in full} == full
     assert "serve-1000" not in full
+
+
+def test_connections_held_over_tls_are_opened_more_slowly_and_recorded() -> None:
+    plain, over = (c10k(10, usually(MODELS, 1), tls=tls) for tls in (False, True))
+    ramps = (plain.params["ramp_per_s"], over.params["ramp_per_s"])
+    assert ramps == (RAMP_PER_S, TLS_RAMP_PER_S)
+    assert plain.tls is None
+    assert over.params["tls"] == "TLS 1.3, ecdsa, tickets"
+    assert not {"tls", "modes"} & plain.params.keys()  # as before there was any TLS
+
+
+def test_every_backend_that_a_table_names_exists() -> None:
+    assert {*CITED, *TLS_PAGES} <= set(names())
 
 
 # --- processors -------------------------------------------------------------------------

@@ -5,10 +5,12 @@ from __future__ import annotations
 import errno
 import io
 import os
+import signal
 import subprocess
 import sys
 import time
 from array import array
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -18,9 +20,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.launch import ROOT
 from bench.machine import build
-from bench.sides import worker
+from bench.sides import leftovers, worker
 from bench.sides.process import Child, ProcessError, WorkerProcess
 from bench.sides.protocol import (
     GO,
@@ -37,6 +38,8 @@ from bench.sides.servers import Server
 from crawlers import callbacks
 from crawlers.job import CrawlReport, Job
 from crawlers.recorder import Recorder, TimesRecorder
+from crawlers.stop import Stop
+from tests.programs import python
 
 SOON_S = 30
 
@@ -176,9 +179,7 @@ def test_semaphores_without_a_place_are_explained(
 def test_it_carries_nothing_but_the_crawlers() -> None:
     """Its memory and its start are measured, so the harness's libraries must stay out."""
     code = "import sys, bench.sides.worker; print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    done = python("-c", code)
     heavy = {"numpy", "scipy", "matplotlib", "pydantic", "psutil", "rich", "pytest", "email"}
     assert not heavy & set(done.stdout.split())
 
@@ -269,3 +270,43 @@ def test_a_child_without_a_line_is_late(program: str) -> None:
         with pytest.raises(TimeoutError, match="the child did not answer in time"):
             child.receive(time.monotonic() + 0.3)
         child.process.kill()
+
+
+# --- what an interrupted crawl leaves behind ---------------------------------------------
+
+
+def test_leftovers_are_counted_by_kind() -> None:
+    before = leftovers.count()
+    left, right = os.pipe()
+    try:
+        more = leftovers.more_than(before, 0.0)
+    finally:
+        os.close(left)
+        os.close(right)
+    assert more["descriptor pipe"] == 2
+    assert leftovers.more_than(before, 60.0) == Counter()
+
+
+def test_a_file_that_is_left_open_counts_and_that_of_a_library_does_not(tmp_path: Path) -> None:
+    """libffi 3.5 keeps its own file open from its first closure on: httpx and trio make one."""
+    before = leftovers.count()
+    paths = [tmp_path / name for name in ("records.jsonl", "libffi.so.8.5.0")]
+    for path in paths:
+        path.touch()
+    with paths[0].open(), paths[1].open():
+        assert dict(leftovers.count() - before) == {f"descriptor {paths[0]}": 1}
+
+
+def test_a_worker_goes_back_to_its_own_switch_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, handler = sys.getswitchinterval(), signal.getsignal(leftovers.AS_USUAL)
+    try:
+        monkeypatch.setattr(Stop, "noticed", None)
+        watch = leftovers.Watch()
+        sys.setswitchinterval(10.0)
+        signal.raise_signal(leftovers.AS_USUAL)
+        ending = watch.ending(1.0, 2.0)
+        assert ending.switch_interval_s == pytest.approx(before)
+        assert (ending.noticed, ending.returned, ending.cpu_s) == (None, 1.0, 0.0)
+    finally:
+        sys.setswitchinterval(before)
+        signal.signal(leftovers.AS_USUAL, handler)
