@@ -3,6 +3,9 @@
 Shows how their environments differ, and each backend in A and in B with ratio and interval. If the
 machines differ, only verdicts against the base can be compared: it says which agree. Exits with 1
 if something got worse by more than the noise floor, or if a campaign is incomplete.
+
+Times depend on the hour. Of 17 pairs of successive campaigns of the same code, 8 differed by more,
+and 3 exited with 1, while 492 of 498 verdicts against the base agreed and none was opposite.
 """
 
 from __future__ import annotations
