@@ -109,7 +109,7 @@ def scratch() -> Iterator[Path]:
                 shutil.rmtree(left)
         made = Path(tempfile.mkdtemp())
     except OSError as error:
-        raise fault(error.filename, error) from None
+        raise fault(error.filename or "TMPDIR", error) from None
     with ExitStack() as stack:
         with suppress(OSError):  # not on every file system
             stack.enter_context(locked(made))
