@@ -113,6 +113,6 @@ def scratch() -> Iterator[Path]:
     with ExitStack() as stack:
         with suppress(OSError):  # not on every file system
             stack.enter_context(locked(made))
-        folder = made.rename(made.with_name(f"{SCRATCH}{made.name}"))
+        folder = made.with_name(f"{SCRATCH}{made.name}")
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        yield folder
+        yield made.rename(folder)
