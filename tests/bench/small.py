@@ -17,8 +17,8 @@ import pytest
 from bench.launch import ROOT
 from bench.plan.participants import usually
 from bench.plan.workloads import Point
+from bench.schema import Ledger
 from bench.sides.protocol import Result
-from bench.sides.servers import JudgedLedger
 from crawlers.registry import MODELS
 
 OUTSIDE = Path(__file__).parent / "outside"
@@ -42,7 +42,7 @@ RESULT = Result(
 )
 """What a worker answers after a crawl of ten pages."""
 
-LEDGER = JudgedLedger(
+LEDGER = Ledger(
     requests=10,
     distinct=10,
     repeated=0,
