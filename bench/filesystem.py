@@ -114,7 +114,5 @@ def scratch() -> Iterator[Path]:
         with suppress(OSError):  # not on every file system
             stack.enter_context(locked(made))
         folder = made.rename(made.with_name(f"{SCRATCH}{made.name}"))
-        try:
-            yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        yield folder
