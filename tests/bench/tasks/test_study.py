@@ -32,7 +32,7 @@ from crawlers.registry import names
 from tests.bench.study.made import kept, run, samples
 from tests.bench.sure import sure
 
-BYTES: Final = {"coroutine": 400, "asyncio": 1000, "trio": 1900, "thread": 18_000}
+BYTES: Final = {"thread": 18_000, "asyncio": 1000, "trio": 1900, "coroutine": 400}
 STACK, TABLES, OTHER, FIXED = 16_384, 4096, 6000, 50_000
 
 
