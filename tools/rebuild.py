@@ -40,7 +40,8 @@ from bench.fleet import study as fleet_study
 from bench.launch import RESULTS, ROOT
 from bench.plan.participants import PINNED, Label
 from bench.questions import SERVE, analysis_in, answers, equal
-from bench.report import campaigns, cite, files, findings, markup, page
+from bench.report import campaigns, charts, cite, files, findings, markup, page
+from bench.report.charts.look import Look, style
 from bench.report.tables import grid
 from bench.show.measured import p99_response
 from bench.show.table import MISSING
@@ -224,8 +225,8 @@ def listed(analysis: Analysis) -> str:
 
 def gallery(name: str) -> str:
     """The pictures of a campaign, for a document of docs/."""
-    charts = Path(name, files.CHARTS)
-    return quotes.gallery(analysed(name), f"../results/{charts.as_posix()}", RESULTS / charts)
+    drawn = Path(name, files.CHARTS)
+    return quotes.gallery(analysed(name), f"../results/{drawn.as_posix()}", RESULTS / drawn)
 
 
 def served_tables() -> str:
@@ -329,9 +330,20 @@ def carry() -> None:
     campaigns.published.cache_clear()
 
 
+def draw_for_a_phone(file: Path) -> None:
+    """README's chart where its words would be too small to read: of all backends, in one panel."""
+    analysis = analysed("reference")
+    figure = charts.story(analysis)[file.stem]
+    first = replace(figure, data=charts.in_parts(figure.data)[0], subtitle="", notes=())
+    look = Look("narrow", analysis.backends)
+    with style(look):
+        charts.laid_out(first, look).save(file, "svg")
+
+
 def documents() -> None:
-    """Fill the generated documents and parts of documents."""
+    """Fill the generated documents and parts of documents, and draw README's chart for a phone."""
     os.chdir(ROOT)
+    draw_for_a_phone(ROOT / "docs" / "memory.svg")
     for command in COMMANDS:
         bench(command.split())
     for (doc, name), make in {**BLOCKS, **FROM_SOURCE}.items():

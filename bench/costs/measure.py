@@ -27,7 +27,7 @@ from bench.plan.backends import as_server
 from bench.plan.participants import MAIN_VARIANTS, Label, Participants, only
 from bench.plan.plan import PlannedTrial
 from bench.plan.profiles import SERVING
-from bench.plan.workloads import SITE_SEED, WARMUP_SITE, Point
+from bench.plan.workloads import SITE_SEED, Point
 from bench.run.trial import Bench, made
 from bench.sides.protocol import Command
 from bench.sides.servers import Server
@@ -42,22 +42,36 @@ from crawlers.registry import MODELS
 OPENED: Final = "churn"
 """The list of ``fetch`` with a connection for each page."""
 
+REQUESTS: Final = 10
+"""A server is asked for so many times the pages of a crawl, which needs a server of its own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Enough(Condition):
+    """A load stops by itself."""
+
+    answers: int
+
+    def command(self, command: Command, sides: Sides) -> Command:
+        return replace(command, load=command.load and replace(command.load, answers=self.answers))
+
 
 def opened(slots: int, urls: int, who: Participants) -> Point:
     return replace(workloads.fetch(slots, urls, who), workload=OPENED, conditions=(NEW,))
+
+
+def served(slots: int, pages: int, who: Participants) -> Point:
+    point = workloads.serve(slots, 0, who)
+    return replace(point, conditions=(*point.conditions, Enough(answers=REQUESTS * pages)))
 
 
 WORKLOADS: dict[str, Callable[[int, int, Participants], Point]] = {
     "fetch": workloads.fetch,
     "crawl": workloads.throughput,
     OPENED: opened,
+    SERVE: served,
 }
-"""What is crawled, by the names of the charts."""
-
-COUNTED: Final = (*WORKLOADS, SERVE)
-
-REQUESTS: Final = 10
-"""A server is asked for so many times the pages of a crawl, which needs a server of its own."""
+"""What is counted, by the names of the charts."""
 
 OPENING = (*MODELS, *MAIN_VARIANTS)
 """Who is counted with a connection for each page."""
@@ -81,14 +95,13 @@ ENDING_S = 60.0
 
 @dataclass(frozen=True, kw_only=True)
 class Slowed(Condition):
-    """Under an instrument, which does not slow a time; a load stops after so many ``answers``.
+    """Under an instrument, which does not slow a time.
 
     A thread waits 5 ms for the interpreter's lock before it asks for it. A hundred threads that
     wait for one that is 40 times slower would ask 40 times as often for each page.
     """
 
     slowness: float
-    answers: int = 0
 
     @property
     def interval_s(self) -> float:
@@ -98,8 +111,7 @@ class Slowed(Condition):
         return {SWITCH_INTERVAL: str(self.interval_s)}  # for a server
 
     def command(self, command: Command, sides: Sides) -> Command:
-        load = command.load and replace(command.load, answers=self.answers)
-        return replace(command, switch_interval_s=self.interval_s, load=load)
+        return replace(command, switch_interval_s=self.interval_s)
 
 
 class Lane:
@@ -107,8 +119,13 @@ class Lane:
 
     def __init__(self, pages: int, slots: int, stack: ExitStack) -> None:
         self.pages, self.slots, self._stack = pages, slots, stack
-        self.sizes = pages, 2 * pages
-        self.scratch = stack.enter_context(filesystem.scratch())
+        self.bench = Bench(
+            backends={},
+            seed=0,  # a round has the same seeds on every machine
+            pinning=cpu.Pinning([], [], "counts are the same on every processor"),
+            scratch=stack.enter_context(filesystem.scratch()),
+            ends=stack,
+        )
         # Or the first worker that is counted would compile it. Of backends, a look has done so.
         output([*OWN_PYTHON, "-c", "import bench.sides.worker, bench.controls.programs"], STEP_S)
         self._running: dict[str, Server] = {}
@@ -120,60 +137,43 @@ class Lane:
             self._running[site] = self._stack.enter_context(server)
         return self._running[site]
 
-    def crawl(
+    def count(
         self, backend: Backend, tool: Instrument, names: Sequence[str], repeat: int
     ) -> Counted:
         """One program in one round. Raises :class:`Lost`."""
         counted, lost = Counted(), None
         for workload in names:
-            points = (WORKLOADS[workload](self.slots, n, only(MODELS, 1)) for n in self.sizes)
+            make, sizes = WORKLOADS[workload], (self.pages, 2 * self.pages)
             try:
-                (_, small), (_, large) = (
-                    self._counted(backend, tool, repeat, point) for point in points
+                (few, small), (many, large) = (
+                    self._taken(backend, tool, repeat, make(self.slots, n, only(MODELS, 1)))
+                    for n in sizes
                 )
             except Lost as error:
                 why, void = f"{workload}: {error}", error.status == "void"
                 lost = lost or Lost(why, void=void, part=counted)
             else:
-                # A control goes through its job several times.
-                pages = self.pages * (controls.REPEATS if backend.family == controls.FAMILY else 1)
-                counted.crawls[workload] = both(pages, small, large)
+                costs = {**small, **large}
+                counts = {cost: (small.get(cost, 0), large.get(cost, 0)) for cost in costs}
+                counted.crawls[workload] = Crawled(pages=many - few, counts=counts)
         if lost:
             raise lost
         return counted
 
-    def serve(self, name: str, tool: Instrument, repeat: int) -> Counted:
-        """A server in one round, under two loads. Raises :class:`Lost`."""
-        point, server = workloads.serve(self.slots, 0, only(MODELS, 1)), as_server(name)
-        try:
-            (few, small), (many, large) = (
-                self._counted(server, tool, repeat, point, REQUESTS * pages) for pages in self.sizes
-            )
-        except Lost as lost:
-            raise Lost(f"{SERVE}: {lost}", void=lost.status == "void") from None
-        return Counted(crawls={SERVE: both(many - few, small, large)})
-
-    def _counted(
-        self, backend: Backend, tool: Instrument, repeat: int, point: Point, answers: int = 0
+    def _taken(
+        self, backend: Backend, tool: Instrument, repeat: int, point: Point
     ) -> tuple[int, Counts]:
         """How many pages there were, and what one process took from its start to its end.
 
         Raises :class:`Lost`.
         """
-        patience, seed = STEP_S * tool.slowness, 0  # a round has the same seeds on every machine
-        bench = Bench(
-            backends={backend.name: backend},
-            seed=seed,
-            deadline_s=patience,
-            pinning=cpu.Pinning([], [], "counts are the same on every processor"),
-            scratch=self.scratch,
-            warmups={None: self.server(WARMUP_SITE)},
-            pythons={"": [*tool.wrap(self.scratch), *OWN_PYTHON]},
-        )
-        slowed = Slowed(slowness=tool.slowness, answers=answers)
-        point = replace(point, interleaved=False, conditions=(*point.conditions, slowed))
+        patience, scratch = STEP_S * tool.slowness, self.bench.scratch
+        wrapped, known = {"": [*tool.wrap(scratch), *OWN_PYTHON]}, {backend.name: backend}
+        bench = replace(self.bench, backends=known, deadline_s=patience, pythons=wrapped)
+        conditions = (*point.conditions, Slowed(slowness=tool.slowness))
+        point = replace(point, interleaved=False, conditions=conditions)
         trial = made(bench, point, PlannedTrial(repeat, point.id, 0, Label(backend.name)), 0)
-        tool.clear(self.scratch)
+        tool.clear(scratch)
         with ExitStack() as stack:
             trial.start(stack, None if point.load else self.server(point.site))
             stack.callback(trial.end)
@@ -187,12 +187,10 @@ class Lane:
                 if reason := trial.why_void(trial.result):
                     raise Lost(reason, void=True)
                 trial.tested.end(ENDING_S * tool.slowness)
-                return trial.result.pages, tool.results(self.scratch)
-
-
-def both(pages: int, small: Counts, large: Counts) -> Crawled:
-    counts = {cost: (small.get(cost, 0), large.get(cost, 0)) for cost in {**small, **large}}
-    return Crawled(pages=pages, counts=counts)
+                # A control goes through its list several times, but serves what it is asked for.
+                again = backend.family == controls.FAMILY and not point.load
+                pages = trial.result.pages * (controls.REPEATS if again else 1)
+                return pages, tool.results(scratch)
 
 
 # --- what is to be counted -------------------------------------------------------------------
@@ -215,17 +213,18 @@ def programs(
     chosen = [backend for backend in known if not backend.missing]
     if wanted is None or FLOOR in wanted:
         chosen.insert(0, controls.CONTROLS[FLOOR])
-    served = (FLOOR, *SERVING) if SERVE in names else ()
+    servers = (FLOOR, *SERVING) if SERVE in names else ()
     for tool in tools:
         if tool.missing is not None:
-            yield Program(tool.name, partial(lane.serve, "", tool), refused=tool.missing)
+            yield Program(tool.name, lambda _: Counted(), refused=tool.missing)
             continue
         for each in chosen:
             if fit := [workload for workload in crawls if takes_part(each.name, workload)]:
-                yield Program(f"{each.name}/{tool.name}", partial(lane.crawl, each, tool, fit))
-        for name in served:
+                yield Program(f"{each.name}/{tool.name}", partial(lane.count, each, tool, fit))
+        for name in servers:
             if wanted is None or name in wanted:
-                yield Program(f"{name}/{SERVE}/{tool.name}", partial(lane.serve, name, tool))
+                count = partial(lane.count, as_server(name), tool, [SERVE])
+                yield Program(f"{name}/{SERVE}/{tool.name}", count)
     for backend in known:
         if backend.missing is not None:
             yield Program(backend.name, lambda _: Counted(), refused=backend.missing)

@@ -29,7 +29,6 @@ from typing import cast
 
 from bench.claims.experiments import ExperimentResult, running
 from bench.filesystem import scratch
-from bench.machine import cpu
 from bench.sides.process import Child
 
 # --- the servers ------------------------------------------------------------------------------
@@ -175,10 +174,10 @@ class Echo:
 
     def turn(self) -> None:
         """Send, and add what the server spent."""
-        cpu_s, began = cpu.used_s(self.child.pid), time.monotonic()
+        cpu_s, began = self.child.cpu_s(), time.monotonic()
         self.send(self.sockets, ROUNDS, MESSAGE, TIMEOUT_S)
         self.wall_s += time.monotonic() - began
-        self.cpu_s += cpu.used_s(self.child.pid) - cpu_s
+        self.cpu_s += self.child.cpu_s() - cpu_s
 
 
 def echo() -> ExperimentResult:

@@ -20,7 +20,7 @@ from rich.console import Console
 from bench.cli import options
 from bench.cli.studies import measured
 from bench.costs import measure, report
-from bench.costs.measure import COUNTED
+from bench.costs.measure import WORKLOADS
 from bench.costs.report import STUDY, Counted
 from bench.filesystem import scratch
 from bench.launch import RESULTS
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     value, everyone = partial(options.value, parser.add_argument), ",".join(report.CHOSEN)
     words = "only these backends, or all"
     value("--backends", options.names, "A,B", words, report.CHOSEN, everyone)
-    parser.add_argument("--workload", choices=COUNTED, help="only this one")
+    parser.add_argument("--workload", choices=WORKLOADS, help="only this one")
     parser.add_argument("--count", choices=instruments.NAMES, help="only these")
     value("--pages", options.positive, "N", "pages of the smaller of two crawls", 500)
     value("--slots", options.positive, "N", "slots of a crawl", 100)
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     whole = arguments.backends in (report.CHOSEN, ["all"])
     part = arguments.workload or arguments.count or not whole
     wanted = None if arguments.backends == ["all"] else list(arguments.backends)
-    names = (arguments.workload,) if arguments.workload else COUNTED
+    names = (arguments.workload,) if arguments.workload else tuple(WORKLOADS)
     tools = instruments.find([arguments.count] if arguments.count else instruments.NAMES)
     settings = {"pages": arguments.pages, "slots": arguments.slots}
     settings |= {tool.name: tool.tool for tool in tools if not tool.missing}

@@ -60,31 +60,22 @@ def test_a_full_disk_is_one_line(command: str, recorded: Path) -> None:
 
 
 @pytest.mark.parametrize(("number", "code"), [(errno.ENOSPC, 1), (errno.EACCES, 2)])
-@pytest.mark.parametrize(
-    "work",
-    [
-        lambda folder: Log(folder / "there", create=False).append(
-            ResumeRecord(resumed="x", done=1)
-        ),
-        lambda folder: Log(folder / "new" / "log", create=True),
-        lambda folder: write_text(folder / "text", "text"),
-        lambda folder: write_text(folder / "new" / "text", "text"),
-    ],
-)
+@pytest.mark.parametrize("path", ["trials.jsonl", "new/trials.jsonl", "text", "new/text"])
 def test_a_disk_that_is_full_is_no_bad_usage(
-    number: int,
-    code: int,
-    work: Callable[[Path], None],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    number: int, code: int, path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A campaign that filled the disk ended like a misspelt option."""
+
+    def writes(*_: object) -> None:
+        if path.endswith("text"):
+            write_text(tmp_path / path, "text")
+        with Log(tmp_path / path, create=True) as log:
+            log.append(ResumeRecord(resumed="x", done=1))
 
     def fails(*_: object, **__: object) -> int:
         raise OSError(number, os.strerror(number))
 
-    (tmp_path / "there").touch()
-    monkeypatch.setattr("bench.cli.commands.list.run", lambda *_: work(tmp_path))
+    monkeypatch.setattr("bench.cli.commands.list.run", writes)
     for module, name in ((os, "write"), (Path, "write_bytes"), (Path, "mkdir")):
         monkeypatch.setattr(module, name, fails)
     assert main(["list"]) == code
