@@ -13,4 +13,11 @@ from __future__ import annotations
 
 
 class BenchError(Exception):
-    """Bad input, or something is missing; the message is one line and says what to do."""
+    """Bad input, or something is missing; the message is one line and says what to do.
+
+    ``full``: nothing is wrong with what was asked, but the disk has no room for it.
+    """
+
+    def __init__(self, message: str, *, full: bool = False) -> None:
+        super().__init__(message)
+        self.full = full

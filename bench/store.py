@@ -6,7 +6,6 @@ measured. It may leave an incomplete last line, which is cut off when more is ap
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import gzip
 import os
@@ -20,6 +19,7 @@ from typing import TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from bench import BenchError
+from bench.filesystem import is_full
 from bench.launch import RESULTS, shown
 from bench.schema import (
     RECORD,
@@ -71,7 +71,7 @@ class Log:
             self._file = os.open(path, flags, 0o644)
         except OSError as error:
             then = "; choose another folder" * create
-            raise StoreError(f"{path}: {error.strerror}{then}") from None
+            raise StoreError(f"{path}: {error.strerror}{then}", full=is_full(error)) from None
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -100,9 +100,9 @@ class Log:
                     self.path.parent.rmdir()  # unless something else is there
                 if not self.path.with_name(FILE_NAME).exists():  # this may be the log of turns
                     said, then = "nothing ran", "run it again"
-            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+            full = is_full(error)
             hint = f"; free some space and {then}" if full else ""
-            raise StoreError(f"{self.path}: {error.strerror}; {said}{hint}") from None
+            raise StoreError(f"{self.path}: {error.strerror}; {said}{hint}", full=full) from None
 
     def _write(self, data: bytes) -> None:
         size = os.fstat(self._file).st_size
@@ -217,6 +217,13 @@ class Records:
         return None if self.end.complete else self.end.reason or "incomplete"
 
     @property
+    def refusals(self) -> list[str]:
+        """Each reason once, where this machine could run none of the trials; else empty."""
+        if any(trial.status != "refused" for trial in self.trials):
+            return []
+        return list(dict.fromkeys(trial.reason or "" for trial in self.trials))
+
+    @property
     def planned(self) -> int:
         """How many trials it was to have."""
         return sum(entry.trials for entry in self.campaign.plan)
@@ -245,10 +252,10 @@ def trials_file(campaign: Path) -> Path:
                     return file
         except OSError as error:  # a name that is too long, a folder that is not ours
             raise StoreError(f"{campaign}: {error.strerror}") from None
-    raise StoreError(
-        f"{campaign}: no campaign here (no {FILE_NAME}); "
-        + (f"list them with: ls {shown(RESULTS)}" if RESULTS.is_dir() else FIRST)
-    )
+    below = sorted(campaign.glob(f"*/{FILE_NAME}*")) if campaign.is_dir() else []
+    then = f"list them with: ls {shown(RESULTS)}" if RESULTS.is_dir() else FIRST
+    then = f"it holds campaigns, so name one, such as {below[-1].parent}" if below else then
+    raise StoreError(f"{campaign}: no campaign here (no {FILE_NAME}); {then}")
 
 
 def usual(named: Path | None) -> Path:

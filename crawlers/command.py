@@ -53,9 +53,24 @@ The crawl stays on the hosts of the start URLs and fetches every page once. It
 also stays on this machine, unless you add --any-host. On other machines it obeys
 robots.txt and leaves --delay seconds between requests to one server.
 
-exit status: 0 the crawl finished; 1 a start URL could not be fetched, memory ran
-out, or the output could not be written; 2 bad usage; 130 interrupted (the report
-shows the crawl up to then)
+Exit codes: 0 the crawl finished, 1 a start URL could not be fetched, memory ran
+out, or the output could not be written, 2 bad usage, 130 interrupted (the report
+shows the crawl up to then).
+"""
+SUITE = """\
+usage: python -m crawlers conformance NAME ... [OPTION ...]
+
+Test a backend with the conformance suite: yours, one of ours, or all that run here.
+
+  python -m crawlers conformance threads                       half a minute
+  python -m crawlers conformance all -x                        all, up to the first failure
+  python -m crawlers conformance mypackage:new_event_loop      async_await on your own loop
+  python -m crawlers conformance threads -k redirect           only tests with this in their name
+
+NAME is from python -m crawlers --list, PACKAGE:FACTORY for a loop, or all. Options go to pytest.
+docs/adding-a-backend.md says what is tested.
+
+Exit codes: 0 all passed, 1 some failed, 2 bad usage or interrupted; others are pytest's.
 """
 
 DEFAULTS = Job(("http://127.0.0.1/",))
@@ -277,17 +292,25 @@ def conformance(arguments: Sequence[str]) -> int:
     """Run the conformance suite on the backends named first; the rest goes to pytest."""
     names = list(takewhile(lambda argument: not argument.startswith("-"), arguments))
     options = arguments[len(names) :]
+    if not names and set(options) & {"-h", "--help"}:
+        print(SUITE, end="")
+        return OK
     # Without names the suite tests every backend and skips those that cannot run here.
     chosen = [] if names == [ALL] else [f"--backend={name}" for name in names]
-    known = registry.names()
-    if names != [ALL] and not (names and all(n in known or registry.LOOP in n for n in names)):
+    if not names:
         complain(f"conformance needs the name of a backend from --list, a loop, or {ALL}")
         return USAGE
-    for loop in (name for name in names if registry.LOOP in name):
-        try:
-            resolve_name(loop)  # a misspelt one would fail in every test
+    for name in names if names != [ALL] else ():
+        try:  # a misspelt one would fail in every test
+            if registry.LOOP in name:
+                resolve_name(name)
+            else:
+                registry.about(name)
+        except registry.UnknownError as error:
+            complain(f"{error}, or test {ALL}")
+            return USAGE
         except (ImportError, AttributeError, ValueError) as error:
-            complain(f"loop {loop}: {type(error).__name__}: {error}")
+            complain(f"loop {name}: {type(error).__name__}: {error}")
             return USAGE
     if find_spec("pytest") is None:
         complain("the conformance suite needs pytest: pip install pytest pytest-timeout")

@@ -45,6 +45,10 @@ LOOP = ":"
 """In the name of a loop: between its module and what makes it."""
 
 
+NEAR = 0.7
+"""How much of a name must be right for it to be meant: ``thread`` is not ``tornado``."""
+
+
 class UnknownError(BackendError):
     """Nothing has this name."""
 
@@ -106,6 +110,14 @@ def _without_https(name: str, reason: str, crawl: CrawlFunction) -> CrawlFunctio
     return plain
 
 
+def _loads(name: str) -> bool:
+    """Whether this can be used here. One that patches the process is not tried."""
+    try:
+        return not (name in OURS and OURS[name].alone) and bool(load(name))
+    except BackendError:
+        return False
+
+
 @cache
 def _foreign() -> dict[str, EntryPoint]:
     from importlib.metadata import entry_points  # imports email and zipfile: ours do without
@@ -120,7 +132,7 @@ def _foreign_backend(name: str) -> Backend:
         return on_loop(name)
     point = _foreign().get(name)
     if point is None:
-        near = " or ".join(get_close_matches(name, names(), cutoff=0.5))
+        near = " or ".join(filter(_loads, get_close_matches(name, names(), cutoff=NEAR)))
         hint = f"did you mean {near}? " if near else ""
         raise UnknownError(f"no backend named {name!r}: {hint}python -m crawlers --list has all")
     try:

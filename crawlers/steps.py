@@ -1,4 +1,16 @@
-"""``python -m crawlers chapter``: the steps of crawlers/chapter, their exercises, the trace."""
+"""Run the steps of "A Web Crawler With asyncio Coroutines", their exercises, and a trace.
+
+Without arguments it lists the steps. Each step is a small program in crawlers/chapter; the trace
+shows who has control in the four models. docs/chapter.md teaches with them.
+
+  python -m crawlers chapter                   the steps, and what became of each
+  python -m crawlers chapter 3                 run the third on a site of its own
+  python -m crawlers chapter 3 http://127.0.0.1:8000/
+  python -m crawlers chapter --all             run all, and print one table: half a minute
+  python -m crawlers chapter --break           the exercises
+  python -m crawlers chapter --break 2         run a step as it is, and broken
+  python -m crawlers chapter --trace 3 --svg trace.svg
+"""
 
 from __future__ import annotations
 
@@ -15,6 +27,7 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import NoReturn
 
 from crawlers.chapter import CRAWLS, STEPS, judge, trace
 from crawlers.job import CrawlReport, Job, JobError, PageResult
@@ -39,7 +52,12 @@ FIELDS = re.compile(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command, and return the exit status."""
-    options = make_parser().parse_args(arguments)
+    parser = make_parser()
+    options = parser.parse_args(arguments)
+    if options.svg and not options.trace:
+        parser.error("--svg goes with --trace")
+    if options.trace is not None and options.trace < 1:
+        parser.error(f"--trace {options.trace}: must be at least 1 page")
     try:
         if options.all:
             return show_all(as_json=options.json)
@@ -53,19 +71,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # who read has read enough; Python flushes again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (JobError, OSError) as error:
+    except JobError as error:
         print(f"crawlers: {error}", file=sys.stderr)
-        return 2 if isinstance(error, JobError) else 1
+        return 2
+    except ConnectionError as error:
+        print(f"crawlers: {options.url}: {(error.strerror or 'closed').lower()}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"crawlers: {where}{error.strerror}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         return 130
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser whose error messages are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the message and exit."""
+        shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in message[:1000])
+        self.exit(2, f"crawlers: {shown} (see --help)\n")
+
+
 def make_parser() -> argparse.ArgumentParser:
     """The options. ``--slots`` is for the judge, as is ``--break`` beside a URL."""
-    parser = argparse.ArgumentParser(prog="python -m crawlers chapter", description=__doc__)
+    parser = Parser(
+        prog="python -m crawlers chapter",
+        description=__doc__,
+        epilog="Exit codes: 0 done, 1 a step failed, 2 bad usage, 130 interrupted.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     add = parser.add_argument
-    add("step", nargs="?", help="run the step of this number or name")
-    add("url", nargs="?", help="crawl this site; without it, a fixture server of its own")
+    add("step", nargs="?", metavar="STEP", help="run the step of this number or name")
+    add("url", nargs="?", metavar="URL", help="crawl this site (default: a server of its own)")
     add("--all", action="store_true", help="run all steps and print one table")
     add(
         "--break",
@@ -76,9 +115,10 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="N",
         help="list the exercises, or do one",
     )
-    add("--trace", type=int, metavar="PAGES", help="show who has control in the four models")
-    add("--svg", type=Path, metavar="FILE", help="draw the trace, too")
-    add("--json", action="store_true", help="print one JSON object")
+    words = "show who has control in the four models, on a site of so many pages"
+    add("--trace", type=int, metavar="PAGES", help=words)
+    add("--svg", type=Path, metavar="FILE", help="with --trace: draw it to this file, too")
+    add("--json", action="store_true", help="print one JSON object on standard output")
     add("--slots", type=int, nargs=1, default=[], help=argparse.SUPPRESS)
     return parser
 

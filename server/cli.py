@@ -54,7 +54,7 @@ other servers
 
 If you set C10K_CONTROL_TOKEN, every call of the control plane needs it as X-Token.
 If you do not, a POST needs that header with any value, so that no web page can send it.
-Exit status: 0 stopped on request, 1 cannot serve, 2 wrong usage.
+Exit codes: 0 stopped on request, 1 cannot serve, 2 bad usage.
 """
 
 
@@ -82,7 +82,8 @@ def build_parser() -> argparse.ArgumentParser:
         metavar="HOST:PORT",
         help="where the control plane listens (default: %(default)s)",
     )
-    add("--delay", default="none", metavar="SPEC", help="see below (default: none)")
+    words = "wait before each answer, see below (default: none)"
+    add("--delay", default="none", metavar="SPEC", help=words)
     add("--json", action="store_true", help="print one line of JSON when ready, nothing else")
     add(
         "--cache",
@@ -93,6 +94,15 @@ def build_parser() -> argparse.ArgumentParser:
     )
     add_tls(parser)
     return parser
+
+
+def whole(text: str) -> int:
+    """A whole number in ASCII digits."""
+    try:
+        return int(text if text.isascii() else "")
+    except ValueError:
+        shown = text if len(text) < 20 else f"{text[:20]}..."
+        raise argparse.ArgumentTypeError(f"not a whole number: {shown!r}") from None
 
 
 def add_serving(parser: argparse.ArgumentParser) -> None:
@@ -108,15 +118,10 @@ def add_serving(parser: argparse.ArgumentParser) -> None:
         "--site",
         default="tree:1000:5:2048",
         metavar="SPEC",
-        help="what to serve (default: %(default)s)",
+        help="what to serve, see below (default: %(default)s)",
     )
-    add(
-        "--seed",
-        type=int,
-        default=1,
-        metavar="N",
-        help="of what is random (default: 1)",
-    )
+    words = "decides the pages and delays that are random (default: %(default)s)"
+    add("--seed", type=whole, default=1, metavar="N", help=words)
     add("--exit-with-parent", action="store_true", help="stop when standard input ends")
     add("--any-address", action="store_true", help="allow addresses other machines can reach")
 

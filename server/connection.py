@@ -190,7 +190,8 @@ class Connection(asyncio.Protocol):
         """
         if self.closing:
             return
-        data = self.buffer + data if self.buffer else data
+        begun = bool(self.buffer)  # whether the first byte of the first request came before
+        data = self.buffer + data if begun else data
         self.buffer = b""
         ready: list[bytes] = []  # answers that leave now, in one write
         place = 0
@@ -200,6 +201,9 @@ class Connection(asyncio.Protocol):
                     place += 2
                 if place == len(data):
                     break
+                if not begun and (ready or self.queue):
+                    self.core.ledger.pipelined += 1
+                begun = False
                 if not 65 <= data[place] <= 90 and data[place] != 13:
                     raise bad("not an HTTP request")
                 limit = place + MAX_HEAD

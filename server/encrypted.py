@@ -146,7 +146,8 @@ class Encrypted(asyncio.Protocol):
         if not self._up and not self._shake():
             return
         assert self._object is not None
-        assert self._connection is not None
+        connection, more = self._connection, False
+        assert connection is not None
         while incoming.pending and not self._over:
             try:
                 plain = self._object.read(RECORD)
@@ -156,9 +157,12 @@ class Encrypted(asyncio.Protocol):
                 self._fail()
                 return
             if plain:
-                self._connection.data_received(plain)
+                if more and not connection.busy:  # the record before had a whole request
+                    connection.core.ledger.pipelined += 1
+                connection.data_received(plain)
+                more = True
             else:  # close_notify
-                self._connection.eof_received()
+                connection.eof_received()
                 self.close()
         self._flush()  # the answer to a key update
 

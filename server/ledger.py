@@ -34,6 +34,7 @@ class Summary(TypedDict, total=False):
     connections_open: int
     peak_connections: int
     peak_in_flight: int
+    pipelined: int
     requests_per_connection: dict[str, int]
     handshakes: dict[str, int] | None
     ended_s: list[float] | None
@@ -62,6 +63,10 @@ class Ledger:
     server writes an answer without delay before it reads the next request, so
     such requests count as one in flight. Pipelined requests arrive together
     and all count.
+
+    ``pipelined`` is the number of requests that came while their connection was still
+    owed an answer: those that were read together with the one before, and those behind
+    an answer that waits. Neither takes the hot path, so the count costs nothing there.
     """
 
     __slots__ = (
@@ -75,6 +80,7 @@ class Ledger:
         "in_flight",
         "opened",
         "peak_connections",
+        "pipelined",
     )
 
     def __init__(self, site: Site) -> None:
@@ -88,6 +94,7 @@ class Ledger:
         self.in_flight = 0
         self.opened = 0
         self.peak_connections = 0
+        self.pipelined = 0
 
     def connected(self, connection: Counted) -> None:
         """A connection was accepted."""
@@ -138,7 +145,7 @@ class Ledger:
         self._closed.clear()
         self._ended = None
         self._peak_in_flight = self.in_flight
-        self.opened = 0
+        self.opened = self.pipelined = 0
         self.peak_connections = len(self.connections)
         for connection in self.connections:
             connection.requests = 0
@@ -179,6 +186,7 @@ class Ledger:
             peak_connections=self.peak_connections,
             # The fast path does not count: its requests were in flight one at a time.
             peak_in_flight=max(self._peak_in_flight, 1 if total else 0),
+            pipelined=self.pipelined,
             requests_per_connection={str(key): histogram[key] for key in sorted(histogram)},
             handshakes=None if self.handshakes is None else self.handshakes.summary(),
             ended_s=self._ended,

@@ -60,13 +60,14 @@ examples
 
 Ctrl-C or SIGTERM: it accepts nothing more, answers what is in flight, says what it has served,
 and ends. A second signal ends it at once.
-Exit status: 0 stopped on request, 1 cannot serve, 2 wrong usage.
+Exit codes: 0 stopped on request, 1 cannot serve, 2 bad usage.
 """
 
 
 def build_parser() -> argparse.ArgumentParser:
     """The command line."""
-    servers = "\n".join(f"  {server.name:<17} {server.summary}" for server in SERVERS.values())
+    wide = max(map(len, SERVERS))
+    servers = "\n".join(f"  {name:<{wide}}  {server.summary}" for name, server in SERVERS.items())
     limits = "\n".join(
         f"  {name:<16} {says} ({default})"
         for (name, says), default in zip(LIMITS.items(), asdict(Limits()).values(), strict=True)

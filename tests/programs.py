@@ -37,3 +37,10 @@ def inside(main: Callable[[Sequence[str]], int], *arguments: str) -> Done:
         except SystemExit as leaving:
             code = leaving.code if isinstance(leaving.code, int) else int(bool(leaving.code))
     return Done(arguments, code, out.getvalue(), errors.getvalue())
+
+
+def program(path: Path, script: str) -> Path:
+    """A script at this path that can be run."""
+    path.write_text(script)
+    path.chmod(0o755)
+    return path

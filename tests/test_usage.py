@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import shlex
 import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from bench.__main__ import main as bench_main
+from bench.cli import command
+from bench.launch import ROOT
 from bench.text import CONTROL
 from crawlers.__main__ import main as crawlers_main
 from server.__main__ import main as server_main
 from tests.programs import inside, python
+from tools import handovers, rebuild, sidebyside
 
 MAINS = {"bench": bench_main, "crawlers": crawlers_main, "server": server_main}
+TOOLS = {"handovers": handovers.main, "rebuild": rebuild.main, "sidebyside": sidebyside.main}
 URL = "http://127.0.0.1/"
 LONGEST = 1500
 """Characters of a message, besides those of the arguments."""
@@ -32,7 +39,8 @@ NO_DELAY = "|slow|fixed|fixed:|fixed:x|fixed:1:2|fixed:９|none:1|lognormal:1:2:
 CRAWLERS = [
     ("", "name a backend and a URL"),
     ("threads", "name a backend and a URL"),
-    ("tread URL", "no backend named 'tread': did you mean threads"),
+    ("thread URL", "no backend named 'thread': did you mean threads? python"),
+    ("gevent_patchd URL", "gevent_patchd': python -m crawlers"),
     ("xyz URL", "no backend named 'xyz': python -m crawlers --list"),
     ("json:loads URL", "loop json:loads: TypeError: "),
     ("builtins:dict URL", "it makes no event loop of asyncio, but a dict"),
@@ -69,6 +77,11 @@ CRAWLERS = [
     ("threads URL --nonsense", "--nonsense"),
     ("threads URL --\u202e", ""),
     ("conformance 'a\nb'", ""),
+    ("conformance", "needs the name of a backend"),
+    ("conformance thread", "did you mean threads? "),
+    ("chapter --svg x", "--svg goes with --trace"),
+    ("chapter --trace 0", "at least 1 page"),
+    ("chapter --trace 'a\nb'", "invalid int value"),
 ]
 SERVER = [
     ("--listen 0.0.0.0:0", "--any-address"),
@@ -97,7 +110,7 @@ SERVER = [
     *((f"--delay '{spec}'", "not a delay") for spec in NO_DELAY.split("|")),
     *((f"--delay fixed:{ms}", "from 0 ms") for ms in ("-1", "nan", "inf", "99999999")),
     ("--delay lognormal:50:9", "sigma must be at most 5"),
-    ("--seed x", "invalid int value"),
+    ("--seed x", "not a whole number: 'x'"),
     ("--frobnicate", "unrecognized arguments"),
     ("--tls dsa", "invalid choice"),
     ("--tls-version 1.3", "--tls-version needs --tls"),
@@ -128,6 +141,10 @@ BENCH = [
     ("cite /dev/zero", ""),
     ("cite nowhere", "nowhere"),
     ("report nowhere", "nowhere"),
+    ("report results/headlines", "it holds campaigns, so name one, such as results/headlines/2"),
+    ("report --records results/reference", "--records goes with --check"),
+    ("report results/reference --out /proc/no", "/proc/no: No such file or directory; choose an"),
+    ("run --dry-run --profile smoke --base nobody", "--base nobody: not among threads, "),
     ("export nowhere", "nowhere"),
     ("compare nowhere nowhere", "nowhere"),
     ("list --profile huge", "huge"),
@@ -195,6 +212,38 @@ def test_wrong_usage_is_one_line(
     assert not CONTROL.search(errors)
     assert len(errors) <= LONGEST + len(typed)
     assert program != "crawlers" or set(asked) <= {"127.0.0.1", "192.0.2.1"}, "a scheme is no host"
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "words"),
+    [
+        ("handovers", "0", "must be a whole number above 0"),
+        ("handovers", "many", "must be a whole number above 0"),
+        *((name, "--help", "Exit codes: 0 done, ") for name in TOOLS),
+        ("rebuild", "headlins", "no part headlins: choose from headlines, "),
+        ("sidebyside", "--html /proc/no/x", "/proc/no: No such file or directory; choose another"),
+    ],
+)
+def test_a_tool_answers_in_one_line_or_with_help(
+    name: str, typed: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was a traceback."""
+    monkeypatch.setattr(sys, "argv", [name, *typed.split()])
+    done = inside(lambda _: command.in_one_line(TOOLS[name], f"python -m tools.{name}"))
+    helped = typed == "--help"
+    assert done.returncode == (0 if helped else 2)
+    assert words in (done.stdout if helped else done.stderr.splitlines()[-1])
+    assert f"python -m tools.{name}" in done.stdout.splitlines()[0] if helped else not done.stdout
+
+
+def test_a_reader_that_leaves_ends_a_tool_quietly() -> None:
+    """``| head`` was a traceback."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    words = [sys.executable, "-m", "tools.sidebyside"]
+    done = subprocess.run(words, stdout=writer, stderr=subprocess.PIPE, cwd=ROOT, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, b"")
 
 
 @pytest.mark.parametrize(

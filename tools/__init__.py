@@ -1,8 +1,29 @@
-"""Programs for developers of the suite; no user needs them. Here is what they share: Markdown."""
+"""Programs for developers of the suite; no user needs them. Here is what they share."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import argparse
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from bench.cli import command
+
+EXITS = "Exit codes: 0 done, 1 something is wrong, 2 bad usage, 130 interrupted."
+
+
+def parser(name: str, about: str | None) -> argparse.ArgumentParser:
+    """The command line of a program of this package; its help is the module's docstring."""
+    return command.Parser(
+        prog=f"python -m tools.{name}",
+        description=(about or "").replace("``", ""),
+        epilog=EXITS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def start(main: Callable[[], int], name: str) -> NoReturn:
+    """Run a program of this package, and exit; an expected error is one line."""
+    raise SystemExit(command.whole_program(main, f"python -m tools.{name}"))
 
 
 def table(head: Sequence[object], rows: Sequence[Sequence[object]], right: int = 0) -> list[str]:

@@ -1,7 +1,7 @@
 """Does a page of our models take more instructions than it did? Counts compared with a baseline.
 
-    python -m tools.guard              exit code 1 if there are more
-    python -m tools.guard --update     renew the baseline of this interpreter
+  python -m tools.guard              exit code 1 if there are more
+  python -m tools.guard --update     renew the baseline of this interpreter
 
 The baseline, ``guard.json``, holds for the builds of interpreters that it names and for no other;
 on processors of two makers it differed by 0.4 %. Anything but more instructions passes, with a
@@ -10,7 +10,6 @@ message: a machine without valgrind, an interpreter without a baseline, a crawl 
 
 from __future__ import annotations
 
-import argparse
 import json
 import platform
 from collections.abc import Collection, Mapping
@@ -25,9 +24,10 @@ from bench.costs import measure
 from bench.machine import instruments
 from bench.machine.build import python_build
 from bench.machine.instruments import INSTRUCTIONS
+from bench.study import StudyError
 from bench.study.runner import Lost
-from bench.study.study import StudyError
 from crawlers.registry import MODELS
+from tools import parser, start
 
 FILE = Path(__file__).with_suffix(".json")
 PAGES, SLOTS = 500, 100
@@ -135,13 +135,10 @@ def update(file: Path = FILE) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tools.guard", description=__doc__)
-    parser.add_argument("--update", action="store_true", help="renew the baseline")
-    try:
-        return update() if parser.parse_args().update else check()
-    except BenchError as error:
-        parser.exit(2, f"{error}\n")
+    known = parser("guard", __doc__)
+    known.add_argument("--update", action="store_true", help="renew the baseline")
+    return update() if known.parse_args().update else check()
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    start(main, "guard")

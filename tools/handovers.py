@@ -2,19 +2,21 @@
 
 A hundred threads fetch a list from the fixture server, on all processors and pinned to one:
 
-- ``shared``: they take pages from one list, behind a lock, as every crawler's frontier has one.
-- ``own``: each has a list of its own. Gone: the frontier's lock.
-- ``many at once``: each asks for twenty pages before it reads. Gone: most waits for an answer.
-- ``processes``: a hundred processes of one thread each, with lists of their own. Gone: the
-  interpreter's lock.
+  shared        they take pages from one list, behind a lock, as every crawler's frontier has one
+  own           each has a list of its own: the frontier's lock is gone
+  many at once  each asks for twenty pages before it reads: most waits for an answer are gone
+  processes     a hundred processes of one thread each: the interpreter's lock is gone
 
-What is printed is the client's: microseconds of processor time and context switches for each page
-(getrusage(2)), medians of three runs. docs/notebook/method-studies.md has what it printed here.
+Prints the client's microseconds of processor time and its context switches for each page
+(getrusage(2)), medians of three runs. It takes half a minute. docs/notebook/method-studies.md has
+what it printed here.
+
+  python -m tools.handovers
+  python -m tools.handovers 2000         quicker, and less exact
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
@@ -29,6 +31,9 @@ from functools import partial
 from itertools import islice, product
 from statistics import median
 from typing import Any, Final
+
+from bench.cli import options
+from tools import parser, start
 
 SLOTS: Final = 100
 RUNS: Final = 3
@@ -102,9 +107,12 @@ def client(port: int, pages: int, way: str) -> None:
 
 def main() -> int:
     """Print a line for each way and place."""
-    parser = argparse.ArgumentParser(prog="python -m tools.handovers", description=__doc__)
-    parser.add_argument("pages", type=int, nargs="?", default=20_000, help="default: 20000")
-    pages: int = parser.parse_args().pages
+    known = parser("handovers", __doc__)
+    help_ = "fetch so many in each run (default: 20000)"
+    known.add_argument(
+        "pages", type=options.positive, nargs="?", default=20_000, metavar="PAGES", help=help_
+    )
+    pages: int = known.parse_args().pages
     usable = sorted(os.sched_getaffinity(0))
     site = ("server", "--listen", "127.0.0.1:0", "--site", f"list:{pages}:2048", "--json")
     with (
@@ -137,4 +145,4 @@ if __name__ == "__main__":
     if len(sys.argv) > 2:
         client(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
     else:
-        raise SystemExit(main())
+        start(main, "handovers")

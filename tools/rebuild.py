@@ -5,11 +5,13 @@ the generated parts of README.md and docs/. It measures nothing. Run it after a 
 analysis, a table, a chart or the wording of a finding, and commit what it lists. Name parts to
 rebuild only these: a folder under ``results/``, ``documents``, ``headlines`` (the numbers of all
 published campaigns, which the package carries).
+
+  python -m tools.rebuild                  everything: two minutes
+  python -m tools.rebuild documents        only README.md and docs/
 """
 
 from __future__ import annotations
 
-import argparse
 import ast
 import inspect
 import json
@@ -38,15 +40,16 @@ from bench.fleet import study as fleet_study
 from bench.launch import RESULTS, ROOT
 from bench.plan.participants import PINNED, Label
 from bench.questions import SERVE, analysis_in, answers, equal
-from bench.report import campaigns, cite, files, findings, markup, page
+from bench.report import campaigns, charts, cite, files, findings, markup, page
+from bench.report.charts.look import Look, style
 from bench.report.tables import grid
 from bench.show.measured import p99_response
 from bench.show.table import MISSING
 from bench.show.words import machine_words
-from bench.study.study import Report
+from bench.study import Report
 from bench.tasks import study as tasks
 from crawlers.chapter import CRAWLS
-from tools import quotes, sidebyside, table, with_block
+from tools import parser, quotes, sidebyside, start, table, with_block
 
 COMMANDS: Final = (
     "study claims --out docs/notebook/claims.md",
@@ -222,8 +225,8 @@ def listed(analysis: Analysis) -> str:
 
 def gallery(name: str) -> str:
     """The pictures of a campaign, for a document of docs/."""
-    charts = Path(name, files.CHARTS)
-    return quotes.gallery(analysed(name), f"../results/{charts.as_posix()}", RESULTS / charts)
+    drawn = Path(name, files.CHARTS)
+    return quotes.gallery(analysed(name), f"../results/{drawn.as_posix()}", RESULTS / drawn)
 
 
 def served_tables() -> str:
@@ -327,9 +330,20 @@ def carry() -> None:
     campaigns.published.cache_clear()
 
 
+def draw_for_a_phone(file: Path) -> None:
+    """README's chart where its words would be too small to read: of all backends, in one panel."""
+    analysis = analysed("reference")
+    figure = charts.story(analysis)[file.stem]
+    first = replace(figure, data=charts.in_parts(figure.data)[0], subtitle="", notes=())
+    look = Look("narrow", analysis.backends)
+    with style(look):
+        charts.laid_out(first, look).save(file, "svg")
+
+
 def documents() -> None:
-    """Fill the generated documents and parts of documents."""
+    """Fill the generated documents and parts of documents, and draw README's chart for a phone."""
     os.chdir(ROOT)
+    draw_for_a_phone(ROOT / "docs" / "memory.svg")
     for command in COMMANDS:
         bench(command.split())
     for (doc, name), make in {**BLOCKS, **FROM_SOURCE}.items():
@@ -338,24 +352,22 @@ def documents() -> None:
         filesystem.write_text(file, filled)
 
 
-def main() -> None:
+def main() -> int:
     """Rebuild what is named, or everything, and say what has not been committed."""
     names = ["headlines", *FOLDERS, "documents"]  # the first is what all others quote
-    parser = argparse.ArgumentParser(
-        prog="python -m tools.rebuild",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("parts", nargs="*", metavar="PART", help="only these (default: all)")
-    parts = parser.parse_args().parts or names
-    if unknown := set(parts) - set(names):
-        parser.error(f"no such part: {', '.join(sorted(unknown))}")
+    known = parser("rebuild", __doc__)
+    words = f"only these: {', '.join(names)} (default: all)"
+    known.add_argument("parts", nargs="*", metavar="PART", help=words)
+    parts = known.parse_args().parts or names
+    if unknown := sorted(set(parts) - set(names)):
+        known.error(f"no part {', '.join(unknown)}: choose from {', '.join(names)}")
     makers = {"headlines": carry, "documents": documents}
     for name in parts:
         makers.get(name, partial(write, name, RESULTS / name))()
     places = ("README.md", "docs", "results", campaigns.PUBLISHED)
     subprocess.run(["git", "status", "--short", *places], cwd=ROOT, check=True)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    start(main, "rebuild")

@@ -6,7 +6,6 @@ columns, the lines where a model waits marked, as one page that needs no network
 
 from __future__ import annotations
 
-import argparse
 import ast
 import textwrap
 import tomllib
@@ -28,7 +27,7 @@ from bench.launch import ROOT
 from bench.palette import PALETTES
 from bench.report import markup
 from crawlers.registry import MODELS
-from tools import table
+from tools import parser, start, table
 
 FORMATTER_MARK: Final = "  # fmt: skip"
 NO_MACHINERY: Final = "# The model's own machinery: "
@@ -214,15 +213,16 @@ def shown(model: str, pieces: Collection[Lines]) -> Markup:
     return Markup(text)  # nosec B704: Pygments has escaped it
 
 
-def main() -> None:
+def main() -> int:
     """Print the tables, or write the code."""
-    parser = argparse.ArgumentParser(prog="python -m tools.sidebyside", description=__doc__)
-    parser.add_argument("--html", type=Path, metavar="FILE", help="write the code to this file")
-    if file := parser.parse_args().html:
+    known = parser("sidebyside", __doc__)
+    known.add_argument("--html", type=Path, metavar="FILE", help="write the code to this file")
+    if file := known.parse_args().html:
         filesystem.write_text(file, html())
     else:
         print(f"{sections_table()}\n\n{metrics_table()}")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    start(main, "sidebyside")

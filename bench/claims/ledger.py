@@ -32,9 +32,10 @@ from bench.claims.verdict import (
 from bench.launch import RESULTS, shown
 from bench.report import markup
 from bench.report.page import Section
+from bench.show.cells import figure
 from bench.show.table import MISSING
 from bench.show.words import commit_words, machine_words
-from bench.study.study import RunRecord
+from bench.study import RunRecord
 from crawlers.chapter import STEPS
 
 PAGE: Final = "claims.md"
@@ -43,11 +44,6 @@ USUAL: Final = ("reference", "without-the-lock")
 
 
 # --- numbers in words ----------------------------------------------------------------------
-
-
-def figure(value: float) -> str:
-    """A number with three digits: 0.85, 21.1, 30,000."""
-    return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
 
 
 def given(judged: Judged) -> str:

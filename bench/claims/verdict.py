@@ -29,7 +29,7 @@ from bench.analysis.analysis import Analysis
 from bench.claims.experiments import ExperimentResult
 from bench.questions import analysis_of
 from bench.show.table import MISSING
-from bench.study.study import Run, Study
+from bench.study import Run, Study
 from bench.tasks import study as tasks
 from bench.tasks.study import TaskSample
 from bench.text import KIB, listing, plural

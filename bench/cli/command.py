@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import errno
 import importlib
 import logging
 import os
@@ -93,24 +92,39 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Without ``argv`` this is the whole program: it takes over the standard streams and signals.
     """
-    output = prepare_streams() if argv is None else None
+    if argv is not None:
+        return in_one_line(lambda: execute(argv))
+    return whole_program(lambda: execute(sys.argv[1:], prepare=handle_signals))
+
+
+def whole_program(run: Callable[[], int], name: str = "") -> int:
+    """Run a program to its end; returns its exit code. It takes over the standard streams."""
+    output = prepare_streams()
+    code = in_one_line(lambda: ended(run), name)
+    if output.error:
+        return complain(f"standard output: {output.error.strerror}", FAILED, name)
+    return code
+
+
+def in_one_line(run: Callable[[], int], name: str = "") -> int:
+    """Run what may fail; returns the exit code. An expected error becomes one line."""
     try:
-        code = run_program() if argv is None else execute(argv)
+        code = run()
         sys.stdout.flush()
     except BenchError as error:
-        cause = error.__context__
-        full = isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT)
-        return complain(str(error), FAILED if full else USAGE)
+        return complain(str(error), FAILED if error.full else USAGE, name)
     except subprocess.TimeoutExpired as error:
         return complain(
             f"a child process did not answer in {error.timeout:g} s: this machine is overloaded",
             FAILED,
+            name,
         )
     except MemoryError:
         return complain(
             "out of memory: raise ulimit -v or close other programs. All records are safe; "
             "continue with --resume",
             FAILED,
+            name,
         )
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
@@ -119,21 +133,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader is gone. Python flushes once more at exit, so give it somewhere to write.
         discard(sys.stdout)
         return FAILED
-    if output and output.error:
-        return complain(f"standard output: {output.error.strerror}", FAILED)
     return code
 
 
-def complain(message: str, code: int) -> int:
-    print(f"{launch.program()}: {one_line(with_program(message))}", file=sys.stderr)
+def complain(message: str, code: int, name: str) -> int:
+    print(f"{name or launch.program()}: {one_line(with_program(message))}", file=sys.stderr)
     return code
 
 
-def run_program() -> int:
+def ended(run: Callable[[], int]) -> int:
+    """The exit code of what may also end with SystemExit: after help, or a mistake in arguments."""
     try:
-        return execute(sys.argv[1:], prepare=handle_signals)
-    except SystemExit as stop:  # after help, or an error in the arguments
-        return stop.code if isinstance(stop.code, int) else DONE
+        return run()
+    except SystemExit as stop:
+        if isinstance(stop.code, str):
+            print(stop.code, file=sys.stderr)
+            return FAILED
+        return stop.code or DONE
 
 
 def execute(argv: Sequence[str], prepare: Callable[[], None] = lambda: None) -> int:

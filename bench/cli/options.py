@@ -80,10 +80,11 @@ def campaign(add: Callable[..., Any], profile: str = "quick") -> None:
     words += "(default backends: the models and uvloop)"
     value(add, "--loop", loops, "PACKAGE:FACTORY", words)
     value(add, "--base", str, "NAME", "the backend that ratios are to", shown="callbacks")
-    value(add, "--blocks", blocks, "N", "blocks at every point, not the profile's")
-    add("--seed", type=seed, help="decides the order of trials (default: random; it is recorded)")
-    value(add, "--deadline", seconds, "S", "stop a trial after S seconds")
-    value(add, "--results", Path, "DIR", "folder for campaigns", RESULTS, "results")
+    value(add, "--blocks", blocks, "N", "blocks at every point", shown="the profile's")
+    words = "decides the order of trials"
+    value(add, "--seed", seed, "N", words, shown="random; it is recorded")
+    value(add, "--deadline", seconds, "S", "stop a trial after S seconds", shown="often 60")
+    value(add, "--results", Path, "DIR", "keep the campaign below this", RESULTS, "results")
     words = "continue this interrupted campaign, with the options it was started with"
     value(add, "--resume", Path, "CAMPAIGN", words)
     add("--no-charts", action="store_true", help="only record, without charts and report")
@@ -133,21 +134,23 @@ def measuring(parser: argparse.ArgumentParser, profile: str = "quick") -> None:
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    words = "print one JSON object on standard output"
+    parser.add_argument("--json", action="store_true", help=words)
 
 
 def add_verbose(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-v", "--verbose", action="store_true", help="print the tables, too")
 
 
-def add_campaign(parser: argparse.ArgumentParser, *, usual: bool = True) -> None:
-    """Declare the campaign; without it, ``usual`` is the one of :func:`bench.store.usual`."""
+def add_campaign(
+    parser: argparse.ArgumentParser, usual: str = "the newest, or the reference"
+) -> None:
+    """Declare the campaign; one that must be named has no ``usual`` one."""
     parser.add_argument(
         "campaign",
         type=Path,
         nargs="?" if usual else None,
-        help="a folder under results/, or a trials.jsonl"
-        + (" (default: the newest, or the reference)" if usual else ""),
+        help="a folder under results/, or a trials.jsonl" + (usual and f" (default: {usual})"),
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from bench.conditions.condition import Condition, Params
+from bench.conditions import Condition, Params
 from bench.machine.cpu import Pinning
 from bench.sides.protocol import Command
 from bench.sides.sides import Sides

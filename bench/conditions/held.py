@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
-from bench.conditions.condition import Condition, Fields, Params
+from bench.conditions import Condition, Fields, Params
 from bench.machine import memory
 from bench.machine.cpu import Pinning
 from bench.schema import Cancelled, Ledger

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from bench.conditions.condition import Condition, Fields, Params
+from bench.conditions import Condition, Fields, Params
 from bench.machine.cpu import Pinning
 from bench.schema import LoadReport, Quantiles
 from bench.sides.protocol import WORK_EVERY, Command, How, Load, Result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bench.conditions.condition import Condition, Params
+from bench.conditions import Condition, Params
 from bench.machine.cpu import Pinning
 from bench.schema import SpreadOver
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
-from bench.conditions.condition import Condition, Fields
+from bench.conditions import Condition, Fields
 from bench.schema import Fairness, Switches, Windows
 from bench.sides.protocol import Command, Result
 from bench.sides.sides import Sides

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bench.conditions.condition import Condition, Fields, Params
+from bench.conditions import Condition, Fields, Params
 from bench.schema import Ledger
 from bench.sides.protocol import Command, Result, Schedule
 from bench.sides.sides import Sides

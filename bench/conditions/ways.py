@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from bench.conditions.condition import Condition, Params
+from bench.conditions import Condition, Params
 from bench.schema import Ledger
 from bench.sides.protocol import Command, Result
 from bench.sides.servers import Tls

@@ -7,34 +7,32 @@ A program is one backend under one instrument, and a round of it has a hash seed
 from __future__ import annotations
 
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Final
 
-from bench import controls
-from bench.conditions.condition import Condition
+from bench import controls, filesystem
+from bench.conditions import Condition
 from bench.conditions.ways import NEW
 from bench.costs.report import FLOOR, SERVE, Counted, Crawled
 from bench.launch import OWN_PYTHON, output
 from bench.machine import cpu
 from bench.machine.instruments import Counts, Instrument
 from bench.plan import backends, workloads
+from bench.plan.backends import as_server
 from bench.plan.participants import MAIN_VARIANTS, Label, Participants, only
 from bench.plan.plan import PlannedTrial
 from bench.plan.profiles import SERVING
-from bench.plan.workloads import SERVED, SITE_SEED, WARMUP_SITE, Point
-from bench.run import judge
-from bench.run.trial import Bench, Crawling
-from bench.sides.process import ProcessError, WorkerProcess
-from bench.sides.protocol import Command, Load
-from bench.sides.servers import ModelServer, Server, ServerError
+from bench.plan.workloads import SITE_SEED, Point
+from bench.run.trial import Bench, made
+from bench.sides.protocol import Command
+from bench.sides.servers import Server
 from bench.sides.settled import SWITCH_INTERVAL
-from bench.sides.sides import PLACES, Progress, Sides
+from bench.sides.sides import Sides
 from bench.study.runner import Lost, Program, losing
 from crawlers.backend import Backend
 from crawlers.registry import MODELS
@@ -44,23 +42,36 @@ from crawlers.registry import MODELS
 OPENED: Final = "churn"
 """The list of ``fetch`` with a connection for each page."""
 
+REQUESTS: Final = 10
+"""A server is asked for so many times the pages of a crawl, which needs a server of its own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Enough(Condition):
+    """A load stops by itself."""
+
+    answers: int
+
+    def command(self, command: Command, sides: Sides) -> Command:
+        return replace(command, load=command.load and replace(command.load, answers=self.answers))
+
 
 def opened(slots: int, urls: int, who: Participants) -> Point:
     return replace(workloads.fetch(slots, urls, who), workload=OPENED, conditions=(NEW,))
+
+
+def served(slots: int, pages: int, who: Participants) -> Point:
+    point = workloads.serve(slots, 0, who)
+    return replace(point, conditions=(*point.conditions, Enough(answers=REQUESTS * pages)))
 
 
 WORKLOADS: dict[str, Callable[[int, int, Participants], Point]] = {
     "fetch": workloads.fetch,
     "crawl": workloads.throughput,
     OPENED: opened,
+    SERVE: served,
 }
-"""What is crawled, by the names of the charts."""
-
-COUNTED: Final = (*WORKLOADS, SERVE)
-SERVED_SITE: Final = f"list:{SERVED}:2048"
-
-REQUESTS: Final = 10
-"""A server is asked for so many times the pages of a crawl, which needs a server of its own."""
+"""What is counted, by the names of the charts."""
 
 OPENING = (*MODELS, *MAIN_VARIANTS)
 """Who is counted with a connection for each page."""
@@ -92,8 +103,15 @@ class Slowed(Condition):
 
     slowness: float
 
+    @property
+    def interval_s(self) -> float:
+        return sys.getswitchinterval() * self.slowness
+
+    def environment(self, scratch: Path, hash_seed: int) -> dict[str, str]:
+        return {SWITCH_INTERVAL: str(self.interval_s)}  # for a server
+
     def command(self, command: Command, sides: Sides) -> Command:
-        return replace(command, switch_interval_s=sys.getswitchinterval() * self.slowness)
+        return replace(command, switch_interval_s=self.interval_s)
 
 
 class Lane:
@@ -101,7 +119,13 @@ class Lane:
 
     def __init__(self, pages: int, slots: int, stack: ExitStack) -> None:
         self.pages, self.slots, self._stack = pages, slots, stack
-        self.scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="c10k-")))
+        self.bench = Bench(
+            backends={},
+            seed=0,  # a round has the same seeds on every machine
+            pinning=cpu.Pinning([], [], "counts are the same on every processor"),
+            scratch=stack.enter_context(filesystem.scratch()),
+            ends=stack,
+        )
         # Or the first worker that is counted would compile it. Of backends, a look has done so.
         output([*OWN_PYTHON, "-c", "import bench.sides.worker, bench.controls.programs"], STEP_S)
         self._running: dict[str, Server] = {}
@@ -113,46 +137,47 @@ class Lane:
             self._running[site] = self._stack.enter_context(server)
         return self._running[site]
 
-    def crawl(
+    def count(
         self, backend: Backend, tool: Instrument, names: Sequence[str], repeat: int
     ) -> Counted:
         """One program in one round. Raises :class:`Lost`."""
-        counted, lost, count = Counted(), None, partial(self._crawled, backend, tool, repeat)
+        counted, lost = Counted(), None
         for workload in names:
             make, sizes = WORKLOADS[workload], (self.pages, 2 * self.pages)
             try:
-                small, large = (count(make(self.slots, n, only(MODELS, 1))) for n in sizes)
+                (few, small), (many, large) = (
+                    self._taken(backend, tool, repeat, make(self.slots, n, only(MODELS, 1)))
+                    for n in sizes
+                )
             except Lost as error:
                 why, void = f"{workload}: {error}", error.status == "void"
                 lost = lost or Lost(why, void=void, part=counted)
             else:
-                # A control goes through its job several times.
-                pages = self.pages * (controls.REPEATS if backend.family == controls.FAMILY else 1)
-                counted.crawls[workload] = both(pages, small, large)
+                costs = {**small, **large}
+                counts = {cost: (small.get(cost, 0), large.get(cost, 0)) for cost in costs}
+                counted.crawls[workload] = Crawled(pages=many - few, counts=counts)
         if lost:
             raise lost
         return counted
 
-    def _crawled(self, backend: Backend, tool: Instrument, repeat: int, point: Point) -> Counts:
-        """What one crawl took, from the start of its process to the end. Raises :class:`Lost`."""
-        patience, seed = STEP_S * tool.slowness, 0  # a round has the same seeds on every machine
-        bench = Bench(
-            backends={backend.name: backend},
-            seed=seed,
-            deadline_s=patience,
-            pinning=cpu.Pinning([], [], "counts are the same on every processor"),
-            scratch=self.scratch,
-            warmups={None: self.server(WARMUP_SITE)},
-            pythons={"": [*tool.wrap(self.scratch), *OWN_PYTHON]},
-        )
+    def _taken(
+        self, backend: Backend, tool: Instrument, repeat: int, point: Point
+    ) -> tuple[int, Counts]:
+        """How many pages there were, and what one process took from its start to its end.
+
+        Raises :class:`Lost`.
+        """
+        patience, scratch = STEP_S * tool.slowness, self.bench.scratch
+        wrapped, known = {"": [*tool.wrap(scratch), *OWN_PYTHON]}, {backend.name: backend}
+        bench = replace(self.bench, backends=known, deadline_s=patience, pythons=wrapped)
         conditions = (*point.conditions, Slowed(slowness=tool.slowness))
         point = replace(point, interleaved=False, conditions=conditions)
-        trial = Crawling(bench, point, PlannedTrial(repeat, point.id, 0, Label(backend.name)), 0)
-        tool.clear(self.scratch)
+        trial = made(bench, point, PlannedTrial(repeat, point.id, 0, Label(backend.name)), 0)
+        tool.clear(scratch)
         with ExitStack() as stack:
-            trial.start(stack, self.server(point.site))
+            trial.start(stack, None if point.load else self.server(point.site))
             stack.callback(trial.end)
-            with losing(trial.worker):
+            with losing(trial.tested):
                 trial.tell()
                 trial.worker.ready(patience)
                 trial.warm()
@@ -161,59 +186,11 @@ class Lane:
                 trial.collect()
                 if reason := trial.why_void(trial.result):
                     raise Lost(reason, void=True)
-                trial.worker.end(ENDING_S * tool.slowness)
-                return tool.results(self.scratch)
-
-    def serve(self, name: str, tool: Instrument, repeat: int) -> Counted:
-        """A server in one round, under two loads. Raises :class:`Lost`."""
-        loads = (REQUESTS * pages for pages in (self.pages, 2 * self.pages))
-        (few, small), (many, large) = (self._served(name, tool, repeat + 1, n) for n in loads)
-        return Counted(crawls={SERVE: both(many - few, small, large)})
-
-    def _served(self, name: str, tool: Instrument, seed: int, requests: int) -> tuple[int, Counts]:
-        """How many requests there were, which is about ``requests``, and what all of them took.
-
-        One server with one hash seed under one instrument, from its start to its end, under a load
-        that stops by itself.
-        """
-        tool.clear(self.scratch)
-        patience, python = STEP_S * tool.slowness, [*tool.wrap(self.scratch), *OWN_PYTHON]
-        interval_s = sys.getswitchinterval() * tool.slowness  # see Slowed
-        environment = {"PYTHONHASHSEED": str(seed), SWITCH_INTERVAL: str(interval_s)}
-        try:
-            with (
-                ModelServer(
-                    name, SERVED_SITE, SITE_SEED, python, environment=environment
-                ) as server,
-                closing(Progress(PLACES)) as progress,
-                WorkerProcess("the load", module="bench.sides.loader") as load,
-            ):
-                load.command(
-                    Command(
-                        backend=name,
-                        prefix=server.prefix,
-                        urls=server.urls,
-                        slots=self.slots,
-                        timeout_s=patience,
-                        progress=progress.file,
-                        load=Load(how="press", awake=False, answers=requests),
-                    )
-                )
-                load.ready(patience)
-                load.go()
-                result = load.result(time.monotonic() + patience)
-                served = server.finish(by_signal=False)
-            counts = tool.results(self.scratch)
-        except (TimeoutError, ProcessError, ServerError, ValueError) as error:
-            raise Lost(f"{SERVE}: {error}") from None
-        if reason := judge.served_reason(name, result, served, server.digest):
-            raise Lost(f"{SERVE}: {reason}", void=True)
-        return result.pages, counts
-
-
-def both(pages: int, small: Counts, large: Counts) -> Crawled:
-    counts = {cost: (small.get(cost, 0), large.get(cost, 0)) for cost in {**small, **large}}
-    return Crawled(pages=pages, counts=counts)
+                trial.tested.end(ENDING_S * tool.slowness)
+                # A control goes through its list several times, but serves what it is asked for.
+                again = backend.family == controls.FAMILY and not point.load
+                pages = trial.result.pages * (controls.REPEATS if again else 1)
+                return pages, tool.results(scratch)
 
 
 # --- what is to be counted -------------------------------------------------------------------
@@ -236,17 +213,18 @@ def programs(
     chosen = [backend for backend in known if not backend.missing]
     if wanted is None or FLOOR in wanted:
         chosen.insert(0, controls.CONTROLS[FLOOR])
-    served = (FLOOR, *SERVING) if SERVE in names else ()
+    servers = (FLOOR, *SERVING) if SERVE in names else ()
     for tool in tools:
         if tool.missing is not None:
-            yield Program(tool.name, partial(lane.serve, "", tool), refused=tool.missing)
+            yield Program(tool.name, lambda _: Counted(), refused=tool.missing)
             continue
         for each in chosen:
             if fit := [workload for workload in crawls if takes_part(each.name, workload)]:
-                yield Program(f"{each.name}/{tool.name}", partial(lane.crawl, each, tool, fit))
-        for name in served:
+                yield Program(f"{each.name}/{tool.name}", partial(lane.count, each, tool, fit))
+        for name in servers:
             if wanted is None or name in wanted:
-                yield Program(f"{name}/{SERVE}/{tool.name}", partial(lane.serve, name, tool))
+                count = partial(lane.count, as_server(name), tool, [SERVE])
+                yield Program(f"{name}/{SERVE}/{tool.name}", count)
     for backend in known:
         if backend.missing is not None:
             yield Program(backend.name, lambda _: Counted(), refused=backend.missing)

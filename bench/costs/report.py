@@ -24,7 +24,7 @@ from bench.plan.profiles import SERVING
 from bench.schema import Record
 from bench.show.figures import Bars, Figure, Panel, Unit
 from bench.show.table import MISSING, Column, Table, name
-from bench.study.study import Report, Run, Study, drawn
+from bench.study import Report, Run, Study, drawn
 from bench.text import number, plural, times
 from crawlers.registry import MODELS
 

@@ -15,31 +15,31 @@ end with it in any case.
 from __future__ import annotations
 
 import logging
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import psutil
 
+from bench import filesystem
 from bench.fleet.study import FleetTrial, HostRecord, Moment, Worker
 from bench.launch import install
 from bench.machine import cpu, doctor, environment, memory, procfs
 from bench.machine.host import counters, delta, ephemeral_ports
 from bench.machine.memory import Snapshot, added, gain, grown
-from bench.plan import backends, workloads
+from bench.plan import backends
 from bench.plan.participants import Label
 from bench.plan.plan import PlannedTrial
+from bench.plan.workloads import SITE_SEED
 from bench.run.trial import Bench, Crawling
 from bench.schema import MemoryParts
 from bench.sides.process import ProcessError, interruptible
-from bench.sides.servers import Server, ServerError, Tls
+from bench.sides.servers import ServerError
+from bench.study import StudyError
 from bench.study.runner import Lost
-from bench.study.study import StudyError
 
 # --- a host: its servers, its workers, and what it reads of their memory -------------------
 
@@ -97,17 +97,16 @@ class Host:
         From then on, the servers withhold every answer.
         """
         self.stop()  # a host that was lost and is back still has those of the last trial
-        scratch = Path(self.ends.enter_context(tempfile.TemporaryDirectory(prefix="fleet-")))
         # Asks all servers at once: asking a hundred busy ones in turn takes too long. Processes
         # are started by the host's own thread, because they end with the thread.
         self.pool = self.ends.enter_context(ThreadPoolExecutor(POOL_SIZE))
-        # Over TLS if the trial is: importing ssl must not fall into it.
-        tls, seed = Tls() if plan.tls else None, workloads.SITE_SEED
-        warmup = Server(workloads.WARMUP_SITE, seed=seed, cores=[], tls=tls)
-        warmups = {tls: self.ends.enter_context(warmup)}
-        anywhere = cpu.Pinning([], [], "a fleet uses every processor")
-        known = {backend.name: backend for backend in backends.choose([plan.backend])}
-        bench = Bench(backends=known, seed=seed, pinning=anywhere, scratch=scratch, warmups=warmups)
+        bench = Bench(
+            backends={backend.name: backend for backend in backends.choose([plan.backend])},
+            seed=SITE_SEED,
+            pinning=cpu.Pinning([], [], "a fleet uses every processor"),
+            scratch=self.ends.enter_context(filesystem.scratch()),
+            ends=self.ends,
+        )
         for share in plan.shares_of(self.name):
             point = plan.point(share)
             planned = PlannedTrial(0, point.id, share.number, Label(plan.backend))

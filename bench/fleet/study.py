@@ -24,7 +24,7 @@ from bench.run.preflight import SERVER_KIB, THREADED, client_kib
 from bench.schema import Ledger, Record
 from bench.show.figures import Axis, Figure, LinePoint, Lines, Plot
 from bench.show.table import CellMakers, Column, Row, Table, name, tabled
-from bench.study.study import Report, Run, Study, StudyError, drawn
+from bench.study import Report, Run, Study, StudyError, drawn
 from bench.text import GIB, KIB, MIB, count, listing, number, plural
 from crawlers.catalogue import OURS
 

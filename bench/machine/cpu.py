@@ -91,14 +91,6 @@ def ended_s(pid: int) -> float:
     return sum(map(int, fields[13:15])) / os.sysconf("SC_CLK_TCK")
 
 
-def used_s(pid: int) -> float:
-    """What :func:`total_clock` says; raises :class:`ProcessLookupError` if ``pid`` has ended."""
-    clock = total_clock(pid)
-    if clock is None:
-        raise ProcessLookupError(f"no process {pid}")
-    return clock
-
-
 def usable_cores() -> list[int]:
     """Processors this process may run on, sorted; all where a list of what to measure is read."""
     if hasattr(os, "sched_getaffinity"):
@@ -157,12 +149,8 @@ def pin(pid: int, cores: list[int]) -> str | None:
     if not cores:
         return "no processors given"
     try:
-        threads = [int(name) for name in os.listdir(f"/proc/{pid}/task")]
-    except OSError:
-        threads = [pid]
-    try:
-        for thread in threads:
-            os.sched_setaffinity(thread, cores)
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            os.sched_setaffinity(int(thread), cores)
     except OSError as error:
         return f"could not pin: {error.strerror}"
     return None

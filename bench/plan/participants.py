@@ -39,7 +39,7 @@ PINNED = "threads_one_processor"
 """``threads`` on one processor."""
 
 PAIRED = (BASE, PINNED)
-"""What those with several threads are compared with: see ASLEEP of bench.conditions.condition."""
+"""What those with several threads are compared with: see ASLEEP of bench.conditions."""
 
 SPREADING = (*tagged("spreads"), "partition")
 """The backends that use every processor they are given; ``partition`` is in records only.

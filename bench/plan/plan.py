@@ -97,7 +97,7 @@ def labels_of(
     ``named`` says that the user asked for these backends by name: then all of
     them are in every block. Those whose names are in ``sharing`` run on the server's processor,
     too, so that it sleeps where others' polls; then whatever they are compared with has a
-    companion (:data:`bench.conditions.condition.ASLEEP`).
+    companion (:data:`bench.conditions.ASLEEP`).
     """
     blocks_of = {
         label: point.who.blocks_of(label.name, named=named)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from bench import BenchError
-from bench.conditions.condition import ASLEEP, TWIN
+from bench.conditions import ASLEEP, TWIN
 from bench.conditions.flips import FLIPS
 from bench.machine import cpu
 from bench.plan import workloads as points

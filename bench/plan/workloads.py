@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
 
-from bench.conditions.condition import ASLEEP, TWIN, Condition, Params
+from bench.conditions import ASLEEP, TWIN, Condition, Params
 from bench.conditions.held import HELD, HELD_AWAKE, INTERRUPTED, RAMP_PER_S, TLS_RAMP_PER_S, Filling
 from bench.conditions.loads import UnderLoad, under
 from bench.conditions.processors import ALL, EVERYWHERE, Spreading

@@ -12,7 +12,7 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.schedules import predicted_ms
-from bench.plan.participants import MIXED as ORDER
+from bench.plan.participants import MAIN_VARIANTS
 from bench.questions.columns import Read
 from bench.questions.question import Answer, bars, of_models
 from bench.schema import TrialRecord, Work
@@ -148,11 +148,10 @@ def answer(analysis: Analysis) -> Answer | None:
     check = f"On the same schedules, theory gives a mean of {listing(predicted)}. "
     amounts = sorted({trial.work.work_ms for trial in trials if trial.work})
     offered = listing([f"{count(rates[w])} requests/s at {w:g} ms" for w in sorted(rates)])
-    # Loops first, then what hands their work over, then threads; others last.
-    ordered = [x for x in dict.fromkeys([*ORDER, *waits.values]) if x in waits.values]
     wide = "Processes had every processor, the others one. " * ("processes" in waits.values)
+    ordered = [x for x in (*MODELS, *MAIN_VARIANTS) if x in waits.values]  # as in every chart
     chart = bars(
-        waits.only(ordered),
+        waits.only(dict.fromkeys([*ordered, *waits.values])),
         head if alike else None,
         NAME,
         "Response time beside pages that need work",

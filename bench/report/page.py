@@ -12,7 +12,6 @@ import gzip
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final
 
 from markupsafe import Markup
@@ -195,12 +194,8 @@ def build(analysis: Analysis, folder: Path, file: Path, sections_of: SectionsOf)
     """
     sha256 = cite.checksum(file)
     sections = sections_of(analysis, file.parent)
-    try:
-        narrow = TemporaryDirectory(prefix="c10k-")
-    except OSError as error:
-        raise store.StoreError(f"{error.filename}: {error.strerror}") from None
-    with narrow:
-        drawn = render_all(analysis, folder / files.CHARTS, narrow=Path(narrow.name))
+    with filesystem.scratch() as narrow:
+        drawn = render_all(analysis, folder / files.CHARTS, narrow=narrow)
         filesystem.write_text(folder / files.SUMMARY, summary.to_markdown(analysis))
         filesystem.write_text(folder / files.CITATION, cite.bibtex(analysis.campaign, sha256))
         # Last: it links to what is there.

@@ -22,7 +22,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from bench.conditions.condition import Params
+from bench.conditions import Params
 from bench.controls import CONTROLS, FAMILY
 from bench.histograms import FloatArray, encode_latency
 from bench.machine import cpu, host

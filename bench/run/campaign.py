@@ -54,10 +54,9 @@ class Campaign:
         self._began = time.monotonic()
         self.display.phase("", len(self.plan.trials))
         reason = None
-        over_tls = any(self.plan.points[trial.point].over_tls for trial in self._left)
         with deferred():
             try:
-                with self.bench.opened(over_tls=over_tls):
+                with self.bench.opened():
                     for (_, point), some in groupby(self._left[:], lambda t: (t.block, t.point)):
                         self._point(self.plan.points[point], list(some))
             except (KeyboardInterrupt, BrokenPipeError):  # the reader of our output is gone

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from bench import controls
-from bench.conditions.condition import Condition
+from bench.conditions import Condition
 from bench.launch import program
 from bench.plan.workloads import mean_delay_s
 from bench.schema import Ledger, Limiter, Shares, TrialRecord
@@ -63,6 +63,8 @@ def void_reason(
             return f"{ledger.connections_opened} connections opened for {slots} slots"
         if ledger.peak_in_flight > slots:
             return f"{ledger.peak_in_flight} requests in flight at once with {slots} slots"
+        if ledger.pipelined:
+            return f"{ledger.pipelined} requests were sent before the answer to the one before"
         if not control and (reason := unequal_reason(sides, conditions, result)):
             return reason
     if ledger.handshakes and not any(condition.tls for condition in conditions):

@@ -121,6 +121,8 @@ def resume(options: Options, console: Console) -> Finished:
         earlier = store.load(log.path)
         record = earlier.campaign
         if earlier.end is not None and earlier.end.complete:
+            if earlier.refusals:
+                return Finished(log.path.parent, earlier, earlier.end)
             raise BenchError(f"campaign {record.campaign} is complete; nothing to resume")
         names = list(dict.fromkeys(Label.parse(name).name for name in record.backends))
         pythons = options.interpreters
@@ -198,6 +200,8 @@ def choose(options: Options) -> tuple[Profile, list[Backend], list[str], list[Pl
         named=options.backends is not None,
         sharing=plan.sharing(known),
     )
+    if options.base not in (None, *names):
+        raise BenchError(f"--base {options.base}: not among {', '.join(names)}")
     return profile, known, names, entries
 
 
@@ -262,10 +266,12 @@ def exit_code(finished: Finished, console: Console, *, explained: bool = False) 
             soft_wrap=True,
         )
         return 130 if finished.end.reason == INTERRUPTED else 1
-    trials = finished.records.trials
-    if all(trial.status == "refused" for trial in trials):
+    if refusals := finished.records.refusals:
         console.print("nothing was measured: this machine's limits allow none of the trials")
+        for reason in refusals:
+            console.print(Text(reason), soft_wrap=True)
         return 1
+    trials = finished.records.trials
     bad = [t for t in trials if t.status in ("failed", "void")]
     if bad:
         console.print(f"{len(bad)} of {len(trials)} trials failed or are void")

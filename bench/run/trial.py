@@ -9,7 +9,6 @@ processor. Both ends compare what they saw.
 from __future__ import annotations
 
 import os
-import tempfile
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
@@ -18,7 +17,8 @@ from pathlib import Path
 from statistics import median
 from typing import Final, Self
 
-from bench.conditions.condition import Condition, Fields
+from bench import filesystem
+from bench.conditions import Condition, Fields
 from bench.controls import FAMILY, REPEATS
 from bench.histograms import FloatArray
 from bench.launch import OWN_PYTHON
@@ -59,10 +59,8 @@ class Bench:
     refusals: Mapping[tuple[str, Label], str] = field(default_factory=dict)
     pinning: cpu.Pinning = field(default_factory=cpu.split_cores)
     scratch: Path = Path()
-    # Servers on which every worker warms up, in every workload: plain, and over TLS if one needs
-    # that. They have a small site without delay, so that all backends warm up alike and a trial's
-    # own server sees nothing but the trial.
     warmups: dict[Tls | None, Server] = field(default_factory=dict)
+    ends: ExitStack = field(default_factory=ExitStack)  # when warm-up servers do
 
     @property
     def ceiling(self) -> float | None:
@@ -71,19 +69,27 @@ class Bench:
         known = [rate for rate in rates if rate is not None]
         return median(known) if known else None
 
+    def warmup(self, tls: Tls | None = None) -> Server:
+        """The server on which every worker warms up, in every workload; another if it has ended.
+
+        It has a small site without delay, so that all backends warm up alike and a trial's own
+        server sees nothing but the trial.
+        """
+        server = self.warmups.get(tls)
+        if server is None or not server.listens:
+            server = Server(WARMUP_SITE, seed=SITE_SEED, cores=self.pinning.server, tls=tls)
+            self.warmups[tls] = self.ends.enter_context(server)
+        return server
+
     @contextmanager
-    def opened(self, *, over_tls: bool) -> Iterator[Self]:
-        """With a folder and warm-up servers, and the harness kept off the client's processor."""
+    def opened(self) -> Iterator[Self]:
+        """With a folder and a warm-up server, and the harness kept off the client's processor."""
         own, before = os.getpid(), os.sched_getaffinity(0)
         if self.pinning.harness:
             cpu.pin(own, self.pinning.harness)
         try:
-            with ExitStack() as stack:
-                folder = tempfile.TemporaryDirectory(prefix="c10k-")
-                self.scratch = Path(stack.enter_context(folder))
-                for tls in (None, Tls()) if over_tls else (None,):
-                    server = Server(WARMUP_SITE, seed=SITE_SEED, cores=self.pinning.server, tls=tls)
-                    self.warmups[tls] = stack.enter_context(server)
+            with filesystem.scratch() as self.scratch, self.ends:
+                self.warmup()
                 yield self
         finally:
             cpu.pin(own, sorted(before))
@@ -189,7 +195,7 @@ class Trial(Taker):
         point = self.point
         # Importing ssl and making a context must not fall into a trial.
         over_tls = any(condition.tls for condition in self.conditions)
-        warmup = self.bench.warmups[Tls() if over_tls else None]
+        warmup = self.bench.warmup(Tls() if over_tls else None)
         command = Command(
             backend=self.label.name,
             prefix=self.server.prefix,
@@ -433,7 +439,9 @@ class Serving(Trial):
         label, pinning = self.label, self.pinning
         options = [option for condition in self.conditions for option in condition.server()]
         python = self.bench.pythons[label.interpreter]
-        self.server = ModelServer(label.name, self.point.site, SITE_SEED, python, options)
+        self.server = ModelServer(
+            label.name, self.point.site, SITE_SEED, python, options, self.environment
+        )
         stack.callback(self.server.stop)
         self.worker = WorkerProcess(f"the load of {label}", module="bench.sides.loader")
         stack.enter_context(self.worker)

@@ -83,7 +83,7 @@ class Server:
         arguments += ["--json", "--exit-with-parent", *(tls.arguments if tls else ()), *options]
         self.child = Child("the fixture server", arguments, {"C10K_CONTROL_TOKEN": token})
         self.not_pinned: str | None = None
-        self._cores = cores
+        self.cores = cores
         self._control: http.client.HTTPConnection | None = None
 
     def ready(self) -> None:
@@ -92,8 +92,8 @@ class Server:
         Raises :class:`ServerError` when it does not come to that.
         """
         hello = self._hello()
-        if self._cores:  # not sooner: many that start share all processors with their workers
-            self.not_pinned = cpu.pin(self.pid, self._cores)
+        if self.cores:  # not sooner: many that start share all processors with their workers
+            self.not_pinned = cpu.pin(self.pid, self.cores)
         host, _, port = hello["control"].rpartition(":")
         self._control = http.client.HTTPConnection(host, int(port), timeout=CONTROL_S)
 
@@ -215,6 +215,7 @@ class Server:
             peak_connections=seen["peak_connections"],
             peak_in_flight=seen["peak_in_flight"],
             requests_per_connection_max=max(map(int, seen["requests_per_connection"]), default=0),
+            pipelined=seen["pipelined"],
             handshakes=Handshakes(**shakes) if (shakes := seen.get("handshakes")) else None,
         )
 
@@ -295,8 +296,8 @@ class ModelServer(Server):
         site: str,
         seed: int,
         python: Sequence[str],
-        options: Sequence[str] = (),
-        environment: Mapping[str, str] | None = None,
+        options: Sequence[str],
+        environment: Mapping[str, str],
     ) -> None:
         """Start it in the state of malloc that workers have; call :meth:`ready` next."""
         self.site = site
@@ -323,15 +324,12 @@ class ModelServer(Server):
         words = (procfs.read(f"proc/{self.pid}/stat") or "").rpartition(")")[2].split()
         return int(words[7]) if len(words) > 7 else 0
 
-    def finish(self, *, by_signal: bool = True) -> Served:
+    def finish(self) -> Served:
         """Stop it. Raises :class:`ServerError` unless it says what it has served.
 
-        A tool that runs it may keep signals for itself; the end of its input reaches it.
+        By the end of its input: a tool that runs it may keep signals for itself.
         """
-        if by_signal:
-            self.child.process.terminate()
-        else:
-            self.child.end_input()
+        self.child.end_input()
         try:
             served = json.loads(self.child.receive(time.monotonic() + CONTROL_S))["served"]
         except (TimeoutError, ProcessError, ValueError) as error:

@@ -106,13 +106,9 @@ def make_job(command: Command) -> Job:
         schedule=due_times(command.schedule, len(urls)) if command.schedule else None,
         work=needed,
         keep_alive=command.keep_alive,
+        cafile=command.cafile,
         **OWN_SERVER,
-        **trusted(command),
     )
-
-
-def trusted(command: Command) -> dict[str, Any]:
-    return {} if command.cafile is None else {"cafile": command.cafile}
 
 
 def gc_collections() -> int:
@@ -181,8 +177,8 @@ def make_recorder(command: Command) -> TimesRecorder:
 
 def warm_up(command: Command, crawl: Crawl) -> None:
     """Crawl the warm-up site once, so that nothing is imported or compiled on the clock."""
-    slots = min(10, command.slots)
-    job = Job((f"{command.warmup_prefix}/",), slots=slots, **OWN_SERVER, **trusted(command))
+    slots, where = min(10, command.slots), (f"{command.warmup_prefix}/",)
+    job = Job(where, slots=slots, cafile=command.cafile, **OWN_SERVER)
     report = crawl(job, TimesRecorder())
     if report.errors:
         raise RuntimeError(f"the warm-up crawl had errors: {report.errors}")

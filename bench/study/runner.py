@@ -28,7 +28,7 @@ from bench.schema import Status
 from bench.sides.process import Child, ProcessError, deferred, without_huge_pages
 from bench.sides.servers import ServerError
 from bench.store import Log
-from bench.study.study import Part, RunRecord, SampleRecord, Study, StudyError
+from bench.study import Part, RunRecord, SampleRecord, Study, StudyError
 from bench.terminal import Phases
 from bench.text import now
 

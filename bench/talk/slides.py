@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
 import jinja2
@@ -23,7 +22,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
-from bench import BenchError, store
+from bench import BenchError, filesystem, store
 from bench.analysis.analysis import Analysis
 from bench.claims import ledger
 from bench.claims.verdict import Evidence, Judged, Verdict, judge
@@ -40,7 +39,7 @@ from bench.schema import Environment
 from bench.show.figures import Figure
 from bench.show.pictures import alt
 from bench.show.words import prose
-from bench.study.study import Run
+from bench.study import Run
 from bench.text import capital, listing, markdown_text, plural, size_words
 
 CHART: Final = re.compile(r"!\[(?P<alt>.*)\]\(chart:(?P<name>[\w-]+)\)")
@@ -311,8 +310,8 @@ def document(talk: Talk, page: Path) -> str:
 def html(talk: Talk) -> str:
     """The slides as one self-contained file; the same records give the same text."""
     colours = markup.Colours()
-    with TemporaryDirectory(prefix="c10k-") as folder:
-        reader = _reader(talk.material, Path(folder), colours)
+    with filesystem.scratch() as folder:
+        reader = _reader(talk.material, folder, colours)
         shown: list[dict[str, str]] = []
         for slide in talk.slides:
             lines = {part: markup.read_line(reader, getattr(slide, part)) for part in LINES}

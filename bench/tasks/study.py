@@ -21,8 +21,8 @@ from bench.schema import Record
 from bench.show.figures import Bars, Figure, Unit
 from bench.show.measured import US, Measure, Measured
 from bench.show.table import Table, name
+from bench.study import Report, Run, Study, drawn
 from bench.study.runner import Process, Program
-from bench.study.study import Report, Run, Study, drawn
 from bench.text import KIB, count, number, significant, size_words
 from crawlers.registry import MODELS
 
@@ -71,8 +71,7 @@ def of_threads(name: str, title: str, backend: str) -> TaskKind:
 KINDS: Final = {
     kind.name: kind
     for kind in (
-        TaskKind("generator", "generator", waits_on="yield", yields="next()"),
-        TaskKind("coroutine", "coroutine", waits_on="an awaitable that yields", yields="send()"),
+        of_threads("thread", "thread", "threads"),
         TaskKind(
             "generator_task",
             "Task of generators",
@@ -81,17 +80,18 @@ KINDS: Final = {
             "a Future that the loop resolves soon",
         ),
         TaskKind("asyncio", "asyncio.Task", "async_await"),
+        of_library("gevent", "gevent greenlet", "an Event", "gevent.sleep(0)"),
+        TaskKind("uvloop", "asyncio.Task on uvloop", "uvloop", library="uvloop"),
+        of_library("trio", "trio task", "trio.sleep_forever()", "trio.lowlevel.checkpoint()"),
+        TaskKind("generator", "generator", waits_on="yield", yields="next()"),
+        TaskKind("coroutine", "coroutine", waits_on="an awaitable that yields", yields="send()"),
         TaskKind("asyncio_pure", "asyncio.Task in Python", "asyncio_pure"),
         TaskKind("asyncio_eager", "asyncio.Task, eager", since=12),
-        TaskKind("uvloop", "asyncio.Task on uvloop", "uvloop", library="uvloop"),
         of_library("anyio", "anyio task", "anyio.sleep_forever()", "anyio.lowlevel.checkpoint()"),
-        of_library("trio", "trio task", "trio.sleep_forever()", "trio.lowlevel.checkpoint()"),
-        of_library("gevent", "gevent greenlet", "an Event", "gevent.sleep(0)"),
-        of_threads("thread", "thread", "threads"),
         of_threads("thread_small", "thread, stack of 64 KiB", "threads_small_stack"),
     )
 }
-"""By name, in the order of tables and charts."""
+"""By name, in the order of tables and charts: those of models and variants first, as in others."""
 
 FEWEST: Final = 2
 """Numbers of tasks for a slope."""
@@ -101,12 +101,8 @@ def size(size: float) -> str:
     return f"{count(size)} B" if size < 1000 else f"{significant(size / KIB, 2)} KiB"
 
 
-def size_of_kib(value: float) -> str:
-    return size(KIB * value)
-
-
 BYTES: Final = Unit("bytes", size, number)
-IN_KIB: Final = Unit("KiB", size_of_kib, number)
+IN_KIB: Final = Unit("KiB", lambda value: size(KIB * value), number)
 """For the chart, whose axis has round numbers of KiB then."""
 TOTAL: Final = "total"
 OTHER: Final = "kernel_other_bytes"
@@ -273,8 +269,6 @@ def headline(costs: Measured) -> str | None:
 
 # --- how it is measured ------------------------------------------------------------------------
 
-CHILD = "bench.tasks.child"
-
 MOST_BYTES = 16 * KIB
 """What a task may take, with some to spare, when it is decided whether so many fit."""
 
@@ -309,7 +303,7 @@ def refused(kind: TaskKind, count: int) -> str | None:
 
 
 def started(kind: TaskKind, *words: object) -> Process:
-    arguments = ["-m", CHILD, kind.name, *map(str, words)]
+    arguments = ["-m", "bench.tasks.child", kind.name, *map(str, words)]
     return Process(kind.name, arguments, cpu.split_cores().client)
 
 

@@ -67,10 +67,18 @@ def test_more_slots_than_pages_is_fine(backend: Backend, server: ScriptedServer)
 
 
 def test_keep_alive_reuses_and_close_does_not(backend: Backend, server: ScriptedServer) -> None:
+    """And no request comes before the answer to the one before."""
+    hasty: list[Connection] = []
+
+    def alone(connection: Connection) -> None:
+        time.sleep(0.005)
+        hasty.extend([connection] * connection.asked())
+        connection.send(page())
+
     server.script["/"] = page(*(f"/{n}" for n in range(20)))
-    server.script.update({f"/{n}": page() for n in range(20)})
+    server.script.update({f"/{n}": alone for n in range(20)})
     crawl(backend, server, slots=1)
-    assert server.connections == 1
+    assert (server.connections, hasty) == (1, [])
     crawl(backend, server, slots=1, keep_alive=False)
     assert server.connections == 1 + 21
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import psutil
 
 from bench.sides.process import Child
+
+T = TypeVar("T")
 
 
 def state(pid: int) -> str:
@@ -23,12 +26,13 @@ def huge_pages(pid: int) -> str | None:
     return fields.get("THP_enabled")
 
 
-def wait_for(true: Callable[[], bool], what: str) -> None:
-    """Wait until something is true; fail after five minutes."""
+def wait_for(found: Callable[[], T], what: str, pause_s: float = 0.1) -> T:
+    """Wait until something is found, or true, and return that; fail after five minutes."""
     deadline = time.monotonic() + 300
-    while not true():
+    while not (result := found()):
         assert time.monotonic() < deadline, what
-        time.sleep(0.02)
+        time.sleep(pause_s)
+    return result
 
 
 class Answering(Child):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,6 +19,8 @@ from bench.plan.workloads import Point
 from bench.schema import Ledger
 from bench.sides.protocol import Result
 from crawlers.registry import MODELS
+from tests.bench.children import wait_for
+from tests.bench.sure import sure
 
 OUTSIDE = Path(__file__).parent / "outside"
 """Put this folder on ``PYTHONPATH`` to get the backends that fail."""
@@ -49,6 +50,7 @@ LEDGER = Ledger(
     connections_opened=4,
     peak_connections=4,
     peak_in_flight=4,
+    pipelined=0,
     requests_per_connection_max=3,
 )
 """What the server says of it: four slots."""
@@ -110,15 +112,14 @@ def started(
         process.wait()
 
 
-def wait_for_lines(results: Path, count: int, timeout: float = 300) -> Path:
+def wait_for_lines(results: Path, count: int) -> Path:
     """Wait until the only campaign has ``count`` records, and return its folder."""
-    until = time.monotonic() + timeout
-    while time.monotonic() < until:
-        for file in results.glob("*/trials.jsonl"):
-            if file.read_bytes().count(b"\n") >= count:
-                return file.parent
-        time.sleep(0.02)
-    raise AssertionError(f"no {count} records in {timeout} s")
+
+    def found() -> Path | None:
+        files = results.glob("*/trials.jsonl")
+        return next((f.parent for f in files if f.read_bytes().count(b"\n") >= count), None)
+
+    return sure(wait_for(found, f"no {count} records"))
 
 
 def family(pid: int) -> list[psutil.Process]:
@@ -135,14 +136,13 @@ def runs(process: psutil.Process, module: str) -> bool:
 
 def wait_for_family(pid: int, met: Callable[[list[psutil.Process]], bool]) -> list[psutil.Process]:
     """Wait until a process's children meet a condition, and return all of them."""
-    until = time.monotonic() + 300
-    while time.monotonic() < until:
+
+    def found() -> list[psutil.Process]:
         with suppress(psutil.NoSuchProcess):
-            offspring = family(pid)
-            if met(offspring):
-                return offspring
-        time.sleep(0.005)
-    raise AssertionError("the children never met the condition")
+            return offspring if met(offspring := family(pid)) else []
+        return []
+
+    return wait_for(found, "the children never met the condition", 0.005)
 
 
 def all_gone(processes: Sequence[psutil.Process], timeout: float = 300) -> bool:

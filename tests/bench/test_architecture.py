@@ -33,8 +33,8 @@ ROWS = (
     ("conditions",),
     ("sides",),
     ("machine",),
-    ("filesystem", "histograms", "store", "terminal"),
-    ("controls", "launch", "schema", "text"),
+    ("histograms", "store", "terminal"),
+    ("controls", "filesystem", "launch", "schema", "text"),
 )
 """The rooms of ``bench/``, the highest row first. A room imports from lower rows only."""
 
@@ -148,8 +148,7 @@ def questions(graph: Graph) -> list[str]:
 
 
 def conditions(graph: Graph) -> list[str]:
-    inside = [name for name in graph if name.startswith("bench.conditions.")]
-    return [name for name in inside if not name.endswith(".condition")]
+    return [name for name in graph if name.startswith("bench.conditions.")]
 
 
 @pytest.mark.parametrize("kind", [questions, conditions])

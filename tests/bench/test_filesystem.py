@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import resource
+import tempfile
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from bench import BenchError, filesystem
+from tests.bench.children import Answering
 from tests.programs import python
 
 WRITES_TOO_MUCH = """
@@ -40,7 +43,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path, before: str | None) -
     if before is not None:
         file.write_text(before)
     done = python("-c", WRITES_TOO_MUCH, str(file))
-    assert done.stdout == f"{file}: File too large\n"
+    assert done.stdout == f"{file}: File too large; choose another\n"
     assert [(f.name, f.read_text()) for f in tmp_path.iterdir()] == (
         [] if before is None else [("report", before)]
     )
@@ -95,3 +98,35 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "latin").write_bytes(b"\xe9")
     with pytest.raises(BenchError, match="latin: not UTF-8 text"):
         filesystem.read_text(tmp_path / "latin")
+
+
+HOLDS = """
+import sys
+from bench import filesystem
+with filesystem.scratch() as folder:
+    (folder / "there").mkdir()
+    print(folder.name, flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_what_a_killed_process_leaves_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And nothing that is in use. Each campaign that was killed left a folder of times."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    with Answering(HOLDS) as alive, Answering(HOLDS) as killed:
+        names = {alive.read(), killed.read()}
+        killed.process.kill()
+        killed.process.wait()
+        assert names == {folder.name for folder in tmp_path.iterdir()}
+        with filesystem.scratch() as folder:
+            assert folder.name not in names
+            assert len(list(tmp_path.iterdir())) == 2
+        alive.send("")
+        assert alive.process.wait(300) == 0
+    assert not list(tmp_path.iterdir())
+    monkeypatch.setattr(tempfile, "gettempdir", Mock(side_effect=OSError(2, "no usable one")))
+    with pytest.raises(BenchError, match="TMPDIR: no usable one"):
+        filesystem.scratch().__enter__()

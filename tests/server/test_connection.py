@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Final
 
 import pytest
 from hypothesis import given, settings
@@ -62,7 +63,41 @@ def test_pipelined_requests_are_answered_in_one_write() -> None:
     wire = talk(core, get("/") * 3 + get("/missing"))
     assert statuses(wire.written) == [200, 200, 200, 404]
     assert wire.writes == 1
-    assert core.ledger.summary(False)["peak_in_flight"] == 4
+    counts = core.ledger.summary(False)
+    assert (counts["peak_in_flight"], counts["pipelined"]) == (4, 3)
+
+
+PART: Final = get("/")[:9]
+
+
+@pytest.mark.parametrize("delay", [Delay(), Delay("fixed", 1.0)], ids=["at once", "delayed"])
+@pytest.mark.parametrize(
+    ("pieces", "pipelined"),
+    [
+        ([get("/"), get("/"), b"\r\n", get("/missing")], 0),
+        ([PART, get("/")[9:], get("/", method="HEAD")], 0),
+        ([get("/") + b"\r\n", get("/")], 0),
+        ([get("/") + get("/"), get("/")], 1),
+        ([get("/") + PART, get("/")[9:], get("/")], 1),
+        ([get("/") + get("/") + PART, get("/")[9:], get("/")], 2),
+    ],
+)
+def test_a_request_before_the_answer_to_the_one_before_is_counted(
+    pieces: list[bytes], pipelined: int, delay: Delay
+) -> None:
+    core, clock = new_core(delay)
+    connection, _ = connect(core)
+    for piece in pieces:
+        connection.data_received(piece)
+        if piece[-4:] == b"\r\n\r\n":
+            clock.advance(60)
+    assert core.ledger.summary(False)["pipelined"] == pipelined
+    core.behaviour.hold(0)
+    for _ in range(3):
+        connection.data_received(get("/"))
+    assert core.ledger.summary(False)["pipelined"] == pipelined + 2
+    core.ledger.reset()
+    assert core.ledger.summary(False)["pipelined"] == 0
 
 
 def test_delayed_answers_leave_in_the_order_of_their_requests() -> None:
@@ -153,6 +188,7 @@ def test_the_ledger_counts_what_was_asked() -> None:
         "connections_open": 2,
         "peak_connections": 3,
         "peak_in_flight": 1,
+        "pipelined": 0,
         "requests_per_connection": {"1": 1, "5": 1},
         "handshakes": None,
         "ended_s": ended,

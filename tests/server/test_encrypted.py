@@ -97,13 +97,20 @@ def test_large_files_are_sent_over_tls_to_a_slow_reader(tmp_path: Path) -> None:
         server.wait_for("/ledger", lambda ledger: ledger["connections_open"] == 0)
 
 
-def test_a_client_that_ends_its_stream_gets_the_answer_and_the_end(secure: Running) -> None:
-    """The request and close_notify arrive together; TCP stays open."""
+@pytest.mark.parametrize(
+    ("records", "pipelined"),
+    [([get("/")], 0), ([get("/")[:9], get("/")[9:]], 0), ([get("/"), get("/"), get("/")], 2)],
+)
+def test_a_client_that_ends_its_stream_gets_the_answer_and_the_end(
+    secure: Running, records: list[bytes], pipelined: int
+) -> None:
+    """The requests and close_notify arrive together; TCP stays open."""
     with secure.connect() as raw:
         stream = Stream(raw, trusting(secure))
-        stream.write(get("/"), close=True)
+        stream.write(*records, close=True)
         assert stream.read(17) == b"HTTP/1.1 200 OK\r\n"
         everything(raw)
+    assert secure.ledger()["pipelined"] == pipelined
     secure.wait_for("/ledger", lambda ledger: ledger["connections_open"] == 0)
 
 

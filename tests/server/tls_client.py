@@ -65,9 +65,10 @@ class Stream:
     def _send(self) -> None:
         self._sock.sendall(self._outgoing.read())
 
-    def write(self, data: bytes, close: bool = False) -> None:
-        """Send data, and with ``close`` the end of the stream in the same segment."""
-        self._object.write(data)
+    def write(self, *records: bytes, close: bool = False) -> None:
+        """Send records, and with ``close`` the end of the stream, in one segment."""
+        for data in records:
+            self._object.write(data)
         if close:
             with contextlib.suppress(ssl.SSLWantReadError):
                 self._object.unwrap()

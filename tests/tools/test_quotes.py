@@ -18,6 +18,7 @@ from tests.bench import committed
 from tests.bench.questions.campaigns import costed, holding
 from tests.bench.sure import sure
 from tests.bench.synthetic import analysed
+from tests.tools.test_prose import words
 from tools.quotes import CITES, FETCH, Lock, NotShownError, Numbers, cited, table
 
 MOST_WORDS = {"README.md": 700, "docs/which-one.md": 2500}
@@ -137,10 +138,6 @@ def test_what_one_campaign_alone_says_is_not_among_what_several_say() -> None:
 # --- how many numbers of a campaign lie where those before it said ---
 
 
-def in_words(page: str) -> str:
-    return " ".join((ROOT / page).read_text().split())
-
-
 def test_so_many_campaigns_lie_in_the_interval_of_those_before(numbers: Numbers) -> None:
     """ "635 of 652" was counted before each ratio of gevent to asyncio was a number."""
     group, count, held = sure(numbers.group), 0, 0
@@ -151,7 +148,7 @@ def test_so_many_campaigns_lie_in_the_interval_of_those_before(numbers: Numbers)
                 together = combined(before)
                 count += together.predicted
                 held += together.predicted and together.low <= value.median <= together.high
-    assert f"had {held} of {count} numbers" in in_words("docs/method.md")
+    assert f"had {held} of {count} numbers" in words("method.md")
 
 
 def test_so_many_numbers_of_another_processor_lie_in_the_published_intervals(
@@ -177,7 +174,7 @@ def test_so_many_numbers_of_another_processor_lie_in_the_published_intervals(
         }
         held.append(sum(inside.values()))
         outside.append(sum(not inside[key] for key in quotes))
-    text = in_words("docs/notebook/another-machine.md")
+    text = words("notebook/another-machine.md")
     assert f"{listing([*map(str, held)])} of their {len(other.numbers)} numbers" in text
     assert len(quotes) == 7
     assert "Seven numbers are cited in README. In the first campaign and in the sixth one" in text

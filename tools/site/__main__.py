@@ -1,12 +1,15 @@
-"""Builds the site: ``python -m tools.site`` (``nox -s docs`` installs what it needs).
+"""Build the site: all documents and the reference report, as pages that need no network.
 
-Sphinx turns the documents into pages (:mod:`~tools.site.conf`), the report is drawn beside them,
-and every link is checked (:mod:`~tools.site.links`). ``navigation.toml`` has the order.
+``nox -s docs`` installs what it needs. Sphinx turns the documents into pages (tools/site/conf.py),
+the report is drawn beside them, and every link is checked (tools/site/links.py). navigation.toml
+has the order. It takes two minutes.
+
+  python -m tools.site
+  python -m tools.site --out /tmp/site
 """
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import subprocess
 import sys
@@ -20,7 +23,7 @@ from bench.questions import analysis_in
 from bench.report import page
 from bench.talk import slides
 from bench.talk.slides import Material
-from tools import sidebyside
+from tools import parser, sidebyside, start
 from tools.site import conf, links
 
 SETTINGS: Final = Path(__file__).parent
@@ -39,6 +42,7 @@ def build(folder: Path) -> None:
     Exits when Sphinx complains of anything, or a link leads nowhere.
     """
     shutil.rmtree(folder, ignore_errors=True)
+    filesystem.make_folder(folder)
     options = ["-b", "html", "-W", "--keep-going", "-q", "-E", "-d", f"{folder}-cache"]
     places = ["-c", str(SETTINGS), str(ROOT), str(folder)]
     command = [sys.executable, "-m", "sphinx", *options, *places]
@@ -64,15 +68,16 @@ def build(folder: Path) -> None:
         raise SystemExit("\n".join([f"{len(wrong)} links are wrong:", *wrong]))
 
 
-def main() -> None:
+def main() -> int:
     """Build, and say where it is."""
-    parser = argparse.ArgumentParser(prog="python -m tools.site", description=__doc__)
-    words, out = "folder (default: build/site)", ROOT / "build" / "site"
-    parser.add_argument("--out", type=Path, default=out, help=words)
-    options = parser.parse_args()
+    known = parser("site", __doc__)
+    words, out = "write to this folder (default: build/site)", ROOT / "build" / "site"
+    known.add_argument("--out", type=Path, default=out, metavar="DIR", help=words)
+    options = known.parse_args()
     build(options.out.resolve())
     print(f"site: {shown(options.out / 'index.html')}")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    start(main, "site")

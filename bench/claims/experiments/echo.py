@@ -17,7 +17,6 @@ import os
 import shutil
 import socket
 import subprocess
-import tempfile
 import time
 from asyncio import AbstractEventLoop as Loop
 from asyncio import StreamReader, StreamWriter
@@ -29,7 +28,7 @@ from pathlib import Path
 from typing import cast
 
 from bench.claims.experiments import ExperimentResult, running
-from bench.machine import cpu
+from bench.filesystem import scratch
 from bench.sides.process import Child
 
 # --- the servers ------------------------------------------------------------------------------
@@ -175,10 +174,10 @@ class Echo:
 
     def turn(self) -> None:
         """Send, and add what the server spent."""
-        cpu_s, began = cpu.used_s(self.child.pid), time.monotonic()
+        cpu_s, began = self.child.cpu_s(), time.monotonic()
         self.send(self.sockets, ROUNDS, MESSAGE, TIMEOUT_S)
         self.wall_s += time.monotonic() - began
-        self.cpu_s += cpu.used_s(self.child.pid) - cpu_s
+        self.cpu_s += self.child.cpu_s() - cpu_s
 
 
 def echo() -> ExperimentResult:
@@ -186,8 +185,7 @@ def echo() -> ExperimentResult:
     result = ExperimentResult()
     ratios = [f"uvloop_{way}" for way in WAYS]
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="c10k-echo-")))
-        send = built(folder)
+        send = built(stack.enter_context(scratch()))
         if send is None:
             result.lacks("there is no C compiler, which builds the client", *ratios)
             return result

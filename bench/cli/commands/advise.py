@@ -7,7 +7,7 @@ nothing, and says what it cannot know.
   python -m bench advise --connections 100 --delay 1s     how many pages can these fetch?
   python -m bench advise --rate 500 --work 1ms            one page in ten needs 10 ms of processor
   python -m bench advise --rate 20k --delay 10ms --backends threads,aiohttp
-  python -m bench advise --results results/reference --json
+  python -m bench advise results/CAMPAIGN --json          with the costs of your machine
 
 --delay is the time from a request to its answer. --connections are those that you hold open at
 once; of these, rate times the time that a page takes are in use. Numbers may end in k or M, and
@@ -66,17 +66,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     value("--pages-per-connection", count, "N", words, shown="connections are kept")
     words = "of what a processor can do that you plan to use, at most 95%%"
     value("--load", load, "SHARE", words, DEFAULT.load, "70%%")
-    value("--backends", options.names, "A,B", "only these", shown="ten that people choose between")
+    words = "ten that people choose between"
+    value("--backends", options.names, "A,B", "only these backends", shown=words)
     parser.add_argument("--all", action="store_true", help="every backend of the campaign")
-    words = "the reference, or else the newest under results"
-    value("--results", Path, "DIR", "a campaign", shown=words)
+    options.add_campaign(parser, usual="the reference, or the newest")
     options.add_json(parser)
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
     given = vars(arguments) | {"delay_s": arguments.delay, "work_s": arguments.work}
     asked = Need(**{field.name: given[field.name] for field in fields(Need)})
-    file = campaign_file(arguments.results)
+    file = campaign_file(arguments.campaign)
     measured = known(file)
     everything = arguments.all or arguments.json
     advice = advise(weighed(measured, arguments.backends, everything=everything), asked)
@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         print(json.dumps({**asdict(advice), "answer": answer(advice)}))
     else:
         show(advice, measured, console)
-        if file.parent == store.REFERENCE and arguments.results is None:
+        if file.parent == store.REFERENCE and arguments.campaign is None:
             hint(console)
     return DONE if advice.able else FAILED
 
@@ -103,7 +103,7 @@ def known(file: Path) -> Costs:
     if measured.point is None:
         raise store.StoreError(
             f"{file.parent}: this campaign has no crawl that compares what a page takes; measure "
-            "one with python -m bench run, or leave out --results to use the reference"
+            "one with python -m bench run, or name none to use the reference"
         )
     return measured
 
@@ -139,7 +139,7 @@ def hint(console: Console) -> None:
     # The name of a campaign begins with the time. A published one has a word for a name.
     own = sorted(file.parent for file in RESULTS.glob(f"[0-9]*/{store.FILE_NAME}"))
     if own:
-        words = f"You have measured this machine too: add --results {shown(own[-1])}"
+        words = f"You have measured this machine too: add {shown(own[-1])}"
         console.print(Text(words, "dim"), soft_wrap=True)
 
 

@@ -6,6 +6,9 @@ if something got worse by more than the noise floor, or if a campaign is incompl
 
 Times depend on the hour. Of 17 pairs of successive campaigns of the same code, 8 differed by more,
 and 3 exited with 1, while 492 of 498 verdicts against the base agreed and none was opposite.
+
+  python -m bench compare results/BEFORE results/AFTER
+  python -m bench compare results/reference 20261121-051200-1a2b3c --json
 """
 
 from __future__ import annotations
@@ -24,7 +27,8 @@ from bench.report import comparison
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("a", type=Path, metavar="A", help="the campaign to compare with")
+    words = "the campaign to compare with: a folder under results/, or a trials.jsonl"
+    parser.add_argument("a", type=Path, metavar="A", help=words)
     parser.add_argument("b", type=Path, metavar="B", help="the campaign to judge")
     parser.add_argument("--force", action="store_true", help="judge even if the machines differ")
     options.add_json(parser)

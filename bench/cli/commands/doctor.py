@@ -4,7 +4,7 @@ Checks for what the quick profile needs, unless you name other numbers. Exits wi
 workload cannot run here.
 
   python -m bench doctor
-  python -m bench doctor --connections 50000 --threads 0
+  python -m bench doctor --connections 50000 --threads 0      for backends without threads
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import asdict
+from functools import partial
 
 from rich.console import Console
 
@@ -22,11 +23,9 @@ counted = options.number(int, 0, 10**9, "a whole number, 0 or more, at most 1,00
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    most = doctor.QUICK_CONNECTIONS
-    parser.add_argument(
-        "--connections", type=counted, default=most, metavar="N", help=f"default: {most:,}"
-    )
-    parser.add_argument("--threads", type=counted, metavar="N", help="default: one per connection")
+    value, most = partial(options.value, parser.add_argument), doctor.QUICK_CONNECTIONS
+    value("--connections", counted, "N", "to be held open at once", most, f"{most:,}")
+    value("--threads", counted, "N", "to run at once", shown="one for each connection")
     options.add_json(parser)
 
 

@@ -22,8 +22,9 @@ from bench.text import printable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    options.add_campaign(parser, usual=False)
-    parser.add_argument("--out", type=Path, metavar="FILE", help="default: standard output")
+    options.add_campaign(parser, usual="")
+    words = "write to this file"
+    options.value(parser.add_argument, "--out", Path, "FILE", words, shown="standard output")
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:

@@ -4,6 +4,7 @@ Needs only the campaign's trials.jsonl, and works on any machine. report.html is
 findings, tables, charts and caveats in one file.
 
   python -m bench report results/CAMPAIGN
+  python -m bench report results/CAMPAIGN --out /tmp/report --base async_await
   python -m bench report --check results/CAMPAIGN      is everything there, and correct?
   python -m bench report --check --records results/contributed/CAMPAIGN
 
@@ -19,7 +20,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import store
+from bench import BenchError, store
 from bench.cli import DONE, FAILED, options
 from bench.plan import backends
 from bench.report import files
@@ -27,7 +28,8 @@ from bench.report import files
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_campaign(parser)
-    parser.add_argument("--out", type=Path, metavar="DIR", help="default: beside the records")
+    words = "write to this folder"
+    options.value(parser.add_argument, "--out", Path, "DIR", words, shown="beside the records")
     parser.add_argument("--base", metavar="NAME", help="take all ratios to this backend instead")
     options.add_verbose(parser)
     parser.add_argument("--check", action="store_true", help="check what is there instead")
@@ -37,6 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
+    if arguments.records and not arguments.check:
+        raise BenchError("--records goes with --check")
     file = store.usual(arguments.campaign)
     if arguments.check:
         return check(file.parent, console, drawn=not arguments.records)

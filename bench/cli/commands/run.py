@@ -59,7 +59,7 @@ def measure(chosen: Options, arguments: argparse.Namespace, console: Console) ->
         }
         print(json.dumps(outcome))
     code = runner.exit_code(finished, console, explained=drawn)
-    if finished.end.complete and not drawn:
+    if finished.end.complete and not drawn and not finished.records.refusals:
         file = shown(finished.folder / store.FILE_NAME)
         console.print(f"complete: {plural(len(trials), 'trial')} in {file}", soft_wrap=True)
     return code

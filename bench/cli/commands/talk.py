@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_campaign(parser)
     value = partial(options.value, parser.add_argument)
     value("--fleet", Path, "FLEET", "the folder of a fleet, for one slide")
-    value("--out", Path, "DIR", "where to write talk.html", shown="the campaign's")
+    value("--out", Path, "DIR", "write talk.html to this folder", shown="the campaign's")
     words = "write the talk as Markdown to this file; without --out, no talk.html"
     value("--page", Path, "FILE", words)
 

@@ -9,9 +9,8 @@ from typing import Any
 from rich.console import Console
 
 from bench.cli import DONE, FAILED, INTERRUPTED
-from bench.study import runner
+from bench.study import Part, Report, Run, Study, runner
 from bench.study.runner import Program
-from bench.study.study import Part, Report, Run, Study
 
 
 def measured(

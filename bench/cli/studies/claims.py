@@ -28,9 +28,8 @@ from bench.cli.options import blocks, names, value
 from bench.cli.studies import exit_code
 from bench.launch import RESULTS, shown
 from bench.machine import cpu
-from bench.study import runner
+from bench.study import StudyError, runner
 from bench.study.runner import Process, Program
-from bench.study.study import StudyError
 
 REPEATS: Final = 10
 
@@ -43,15 +42,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"folders of campaigns (default: {', '.join(map(str, map(shown, ledger.usual())))})",
     )
     parser.add_argument("--measure", action="store_true", help="run the experiments first")
-    value(parser.add_argument, "--only", names, "A,B", "with --measure: only these")
+    value(parser.add_argument, "--only", names, "A,B", "with --measure: only these experiments")
     words = "with --measure: run each experiment at most N times"
     value(parser.add_argument, "--repeats", blocks, "N", words, shown=str(REPEATS))
     parser.add_argument(
         "--resume", action="store_true", help="with --measure: take what is missing in the last run"
     )
-    value(
-        parser.add_argument, "--out", Path, "FILE", "default: claims.md beside the first campaign"
-    )
+    words = "write the page to this file"
+    value(parser.add_argument, "--out", Path, "FILE", words, shown="beside the first campaign")
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
@@ -82,7 +80,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 def programs(names: Sequence[str] | None) -> list[Program[ExperimentResult]]:
     """The experiments with these names; all of them by default.
 
-    Raises :class:`bench.study.study.StudyError` for one that does not exist.
+    Raises :class:`bench.study.StudyError` for one that does not exist.
     """
     for name in names or ():
         if name not in EXPERIMENTS:

@@ -14,16 +14,15 @@ from __future__ import annotations
 import argparse
 from contextlib import ExitStack
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from rich.console import Console
 
 from bench.cli import options
 from bench.cli.studies import measured
 from bench.costs import measure, report
-from bench.costs.measure import COUNTED
+from bench.costs.measure import WORKLOADS
 from bench.costs.report import STUDY, Counted
+from bench.filesystem import scratch
 from bench.launch import RESULTS
 from bench.machine import instruments
 from bench.study.runner import Program
@@ -33,8 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.study(parser, "costs", repeats=3)
     parser.set_defaults(out=None)
     value, everyone = partial(options.value, parser.add_argument), ",".join(report.CHOSEN)
-    value("--backends", options.names, "A,B", "only these, or all", report.CHOSEN, everyone)
-    parser.add_argument("--workload", choices=COUNTED, help="only this one")
+    words = "only these backends, or all"
+    value("--backends", options.names, "A,B", words, report.CHOSEN, everyone)
+    parser.add_argument("--workload", choices=WORKLOADS, help="only this one")
     parser.add_argument("--count", choices=instruments.NAMES, help="only these")
     value("--pages", options.positive, "N", "pages of the smaller of two crawls", 500)
     value("--slots", options.positive, "N", "slots of a crawl", 100)
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     whole = arguments.backends in (report.CHOSEN, ["all"])
     part = arguments.workload or arguments.count or not whole
     wanted = None if arguments.backends == ["all"] else list(arguments.backends)
-    names = (arguments.workload,) if arguments.workload else COUNTED
+    names = (arguments.workload,) if arguments.workload else tuple(WORKLOADS)
     tools = instruments.find([arguments.count] if arguments.count else instruments.NAMES)
     settings = {"pages": arguments.pages, "slots": arguments.slots}
     settings |= {tool.name: tool.tool for tool in tools if not tool.missing}
@@ -56,6 +56,6 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 
         if part and not (arguments.out or arguments.redraw):
             # A part takes no place of the whole.
-            arguments.out = Path(stack.enter_context(TemporaryDirectory(prefix="c10k-")))
+            arguments.out = stack.enter_context(scratch())
         arguments.out = arguments.out or RESULTS / "costs"
         return measured(STUDY, programs, report.report, arguments, console, settings)

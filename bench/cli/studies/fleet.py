@@ -29,8 +29,8 @@ from bench.fleet.study import RAMP_PER_S, STUDY, TLS_RAMP_PER_S, FleetTrial, rep
 from bench.machine.doctor import show
 from bench.plan import backends
 from bench.sides.servers import Tls
+from bench.study import StudyError
 from bench.study.runner import Program
-from bench.study.study import StudyError
 from bench.text import plural
 from crawlers.registry import MODELS
 
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     value = partial(options.value, parser.add_argument)
     words = "how many to hold, each in a trial of its own"
     value("--connections", counts, "N,M", words, [100_000], "100000")
-    words = f"such as {','.join(MODELS)}"
+    words = f"only these backends, such as {','.join(MODELS)}"
     value("--backends", names, "A,B", words, ["callbacks"], "callbacks")
     parser.add_argument(
         "--tls", action="store_true", help="over TLS 1.3, each connection with a full handshake"
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     words = "connections that the whole fleet opens per second"
     value("--ramp", positive, "N", words, shown=f"{RAMP_PER_S}, over TLS {TLS_RAMP_PER_S}")
-    value("--scheduler", str, "ADDRESS", "of a dask cluster, such as tcp://10.0.0.1:8786")
+    value("--scheduler", str, "ADDRESS", "run on a dask cluster, such as tcp://10.0.0.1:8786")
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:

@@ -10,6 +10,7 @@ import subprocess
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from rich.console import Console
@@ -21,11 +22,23 @@ from bench.cli.studies import claims
 from bench.study import runner
 from crawlers.registry import MODELS
 
+SMALL: dict[ModuleType, dict[str, float]] = {
+    coroutines: {"AWAITS": 50, "THREADS_S": 0.05, "COUNT": 5_000, "MANY": 6_000},
+    waiting: {"SELECT_MOST": 20, "MANY": 30, "BATCH_S": 0.001},
+    echo: {"ROUNDS": 20, "TURNS": 1},
+    chapter: {"SLEEPS": 20, "RESUMES": 500},
+}
 
-def test_awaiting_a_coroutine_gives_the_loop_no_turn_and_a_task_does(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(coroutines, "AWAITS", 50)
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is counted does not depend on how often it is tried."""
+    for module, sizes in SMALL.items():
+        for name, size in sizes.items():
+            monkeypatch.setattr(module, name, size)
+
+
+def test_awaiting_a_coroutine_gives_the_loop_no_turn_and_a_task_does() -> None:
     values = coroutines.awaiting().values
     assert values["coroutine_turns"] == 0
     assert (values["task_turns"] or 0) >= 1
@@ -36,8 +49,7 @@ def test_coroutines_lose_no_update_unless_an_await_lies_between() -> None:
     assert asyncio.run(coroutines.in_coroutines(await_between=True)) > 0
 
 
-def test_with_a_lock_threads_take_every_url_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coroutines, "THREADS_S", 0.05)
+def test_with_a_lock_threads_take_every_url_once() -> None:
     assert coroutines.in_threads(threading.Lock()) == 0
 
 
@@ -56,9 +68,6 @@ def test_the_ceiling_says_what_stopped_it(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_missing_way_of_waiting_is_null_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "SELECT_MOST", 20)
-    monkeypatch.setattr(waiting, "MANY", 30)
-    monkeypatch.setattr(waiting, "BATCH_S", 0.001)
     monkeypatch.setitem(waiting.KINDS, "epoll", "NoSuchSelector")
     result = waiting.readiness()
     assert result.values["poll_growth"] is not None
@@ -92,11 +101,8 @@ def send(tmp_path_factory: pytest.TempPathFactory) -> EchoTurn:
     return found
 
 
-def test_each_echo_server_is_measured_by_its_own_processor_time(
-    monkeypatch: pytest.MonkeyPatch, send: EchoTurn
-) -> None:
-    monkeypatch.setattr(echo, "ROUNDS", 20)
-    monkeypatch.setattr(echo, "TURNS", 1)
+@pytest.mark.usefixtures("send")
+def test_each_echo_server_is_measured_by_its_own_processor_time() -> None:
     result = echo.echo()
     assert set(result.reasons.values()) <= {"uvloop is not installed"}
     assert all((value or 0) > 0 for value in result.values.values() if not result.reasons)
@@ -153,9 +159,7 @@ def test_await_and_yield_from_differ_in_the_getter_alone() -> None:
     assert (values["differing_getters"] or 0) >= 9
 
 
-def test_a_suspended_coroutine_holds_memory_and_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coroutines, "COUNT", 5_000)
-    monkeypatch.setattr(coroutines, "MANY", 6_000)
+def test_a_suspended_coroutine_holds_memory_and_ends() -> None:
     values = coroutines.coroutines().values
     assert values["suspended_at_once"] == 6_000
     assert len(coroutines.chapter()) == 5_000
@@ -168,15 +172,13 @@ def test_spinning_takes_far_more_of_a_processor_than_select() -> None:
     assert (values["spin_share"] or 0) > 5 * (values["select_share"] or 0)
 
 
-def test_a_sleep_of_asyncio_is_not_early(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chapter, "SLEEPS", 20)
+def test_a_sleep_of_asyncio_is_not_early() -> None:
     result = chapter.sleeping()
     assert result.values["asyncio_early"] == 0
     assert "asyncio" not in str(result.facts["note"])
 
 
-def test_each_await_up_a_stack_costs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chapter, "RESUMES", 500)
+def test_each_await_up_a_stack_costs() -> None:
     assert chapter.resume_ns(200) > 3 * chapter.resume_ns(0)
 
 

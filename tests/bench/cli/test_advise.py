@@ -59,7 +59,7 @@ def test_next_to_nothing_of_a_processor_has_no_digits(
     small: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A page in ten seconds needed "0.00000395" processors."""
-    assert main(["advise", "--rate", "0.1", "--results", str(small)]) == DONE
+    assert main(["advise", "--rate", "0.1", str(small)]) == DONE
     said = capsys.readouterr().out
     assert "< 0.001" in said
     assert "0.0000" not in said
@@ -68,7 +68,7 @@ def test_next_to_nothing_of_a_processor_has_no_digits(
 def test_json_is_one_object_with_every_backend(
     small: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["advise", "--results", str(small), "--rate", "100", "--json"]) == DONE
+    assert main(["advise", str(small), "--rate", "100", "--json"]) == DONE
     out, _ = capsys.readouterr()
     found = json.loads(out)
     assert {row["name"] for row in found["rows"]} == set(MODELS)
@@ -83,7 +83,7 @@ def test_nothing_that_carries_the_load_is_a_failure(
     small: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["--connections", "10", "--rate", "10k", "--delay", "1s"]
-    assert main(["advise", "--results", str(small), *arguments]) == FAILED
+    assert main(["advise", str(small), *arguments]) == FAILED
     said = unwrapped(capsys.readouterr().out)
     assert "None of these is known to carry it" in said
     assert "--connections 10" in said
@@ -104,7 +104,7 @@ def test_what_was_not_measured_is_a_clear_error(
     crawl = "no crawl that compares what a page takes; measure one"
     for folder, words in (small, "treads; it has"), (tmp_path, "no campaign here"), (held, crawl):
         which = ("--backends", "treads") if folder == small else ()
-        assert main(["advise", "--results", str(folder), *which]) == USAGE
+        assert main(["advise", str(folder), *which]) == USAGE
         assert words in capsys.readouterr().err
 
 
@@ -116,13 +116,13 @@ def test_after_the_advice_of_the_reference_your_own_campaign_is_named(
     monkeypatch.setattr(advise, "RESULTS", tmp_path)
     shutil.copytree(small, tmp_path / "reference")
     assert main(["advise", "--rate", "100"]) == DONE
-    assert "--results" not in capsys.readouterr().out
+    assert "measured this machine" not in capsys.readouterr().out
     for name in ("20261120-080000-aaaaaa", "20261122-080000-bbbbbb"):
         shutil.copytree(small, tmp_path / name)
     assert main(["advise", "--rate", "100"]) == DONE
-    assert f"--results {tmp_path / '20261122-080000-bbbbbb'}" in capsys.readouterr().out
-    assert main(["advise", "--rate", "100", "--results", str(tmp_path / "reference")]) == DONE
-    assert "--results" not in capsys.readouterr().out
+    assert f"add {tmp_path / '20261122-080000-bbbbbb'}" in capsys.readouterr().out
+    assert main(["advise", "--rate", "100", str(tmp_path / "reference")]) == DONE
+    assert "measured this machine" not in capsys.readouterr().out
 
 
 # --- how people write a load: 5k, 200ms, 10% ---------------------------------------------

@@ -15,11 +15,14 @@ from typing import Any
 
 import pytest
 
-from bench import BenchError, launch, store
+from bench import launch, store
 from bench.__main__ import main
 from bench.cli import options
+from bench.filesystem import write_text
 from bench.launch import ROOT
 from bench.run.trial import block_seed
+from bench.schema import ResumeRecord
+from bench.store import Log
 from tests.bench.cli.test_cli import save
 from tests.bench.synthetic import campaign
 from tests.programs import python
@@ -57,18 +60,24 @@ def test_a_full_disk_is_one_line(command: str, recorded: Path) -> None:
 
 
 @pytest.mark.parametrize(("number", "code"), [(errno.ENOSPC, 1), (errno.EACCES, 2)])
+@pytest.mark.parametrize("path", ["trials.jsonl", "new/trials.jsonl", "text", "new/text"])
 def test_a_disk_that_is_full_is_no_bad_usage(
-    number: int, code: int, monkeypatch: pytest.MonkeyPatch
+    number: int, code: int, path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A campaign that filled the disk ended like a misspelt option."""
 
-    def fails(*_: object) -> int:
-        try:
-            raise OSError(number, os.strerror(number))
-        except OSError as error:
-            raise BenchError(str(error.strerror)) from None
+    def writes(*_: object) -> None:
+        if path.endswith("text"):
+            write_text(tmp_path / path, "text")
+        with Log(tmp_path / path, create=True) as log:
+            log.append(ResumeRecord(resumed="x", done=1))
 
-    monkeypatch.setattr("bench.cli.commands.list.run", fails)
+    def fails(*_: object, **__: object) -> int:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("bench.cli.commands.list.run", writes)
+    for module, name in ((os, "write"), (Path, "write_bytes"), (Path, "mkdir")):
+        monkeypatch.setattr(module, name, fails)
     assert main(["list"]) == code
 
 

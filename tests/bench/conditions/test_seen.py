@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from bench.conditions.recorders import fairness
 from bench.conditions.schedule import OPENED_PER_S, Opening, steady
 from bench.schema import Fairness
-from bench.sides.protocol import Schedule
+from bench.sides.sides import Sides
 from bench.sides.worker import due_times
+from tests.bench.sides.test_worker import COMMAND
 from tests.bench.sure import sure
 
 
@@ -70,14 +71,9 @@ SLOTS = st.integers(1, 3000)
 DELAYS = st.sampled_from((0.0, 0.01, 0.1, 1.0))
 
 
-def schedule(opening: Opening) -> Schedule:
-    return Schedule(
-        kind="ramp",
-        rate=opening.per_s,
-        slots=opening.slots,
-        delay_s=opening.delay_s,
-        lead_s=opening.lead_s,
-    )
+def due(opening: Opening, count: int) -> tuple[float, ...]:
+    """When the worker makes its requests that is told of this opening."""
+    return due_times(sure(opening.command(COMMAND, Sides()).schedule), count)
 
 
 @given(SLOTS, DELAYS, st.integers(0, 9000))
@@ -85,11 +81,11 @@ def test_a_ramp_opens_at_a_pace_and_holds_the_fast_until_its_end(
     slots: int, delay_s: float, pages: int
 ) -> None:
     opening = Opening(slots=slots, delay_s=delay_s)
-    due = due_times(schedule(opening), slots + pages)
+    times = due(opening, slots + pages)
     assert opening.per_s <= OPENED_PER_S * 1.001
-    first, second = due[:slots], due[slots:]
+    first, second = times[:slots], times[slots:]
     opened_s = opening.lead_s + opening.ramp_s
-    assert list(due) == sorted(due)
+    assert list(times) == sorted(times)
     assert first[0] == opening.lead_s
     assert first[-1] < opened_s
     assert len(second) == (min(slots, pages) if opening.ramp_s > delay_s else 0)
@@ -99,8 +95,8 @@ def test_a_ramp_opens_at_a_pace_and_holds_the_fast_until_its_end(
 @given(st.integers(1, 200), st.sampled_from((0.01, 0.1, 1.0)), st.integers(3, 6))
 def test_perfect_slots_give_slots_over_delay(slots: int, delay_s: float, waves: int) -> None:
     opening = Opening(slots=slots, delay_s=delay_s)
-    due = due_times(schedule(opening), slots * waves)
-    starts = list(due) + [0.0] * (slots * waves - len(due))
+    times = due(opening, slots * waves)
+    starts = list(times) + [0.0] * (slots * waves - len(times))
     for number in range(slots, slots * waves):
         starts[number] = max(starts[number], starts[number - slots] + delay_s)
     started = np.array(starts)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.conditions.condition import TWIN, Condition
+from bench.conditions import TWIN, Condition
 from bench.conditions.flips import FLIPS
 from bench.conditions.held import HELD, INTERRUPTED
 from bench.conditions.recorders import NULL
@@ -73,6 +73,7 @@ Changes = Mapping[str, Any]
         (TWIN, {}, {"distinct": 9}, {}, "9 URLs"),
         (TWIN, {}, {"connections_opened": 5}, {}, "5 connections opened"),
         (TWIN, {}, {"peak_in_flight": 5}, {}, "5 requests in flight"),
+        (TWIN, {}, {"pipelined": 3}, {}, "3 requests were sent before the answer"),
         (TWIN, {"pages": 20}, {}, {}, "20 pages counted, but 10 URLs answered with status 200"),
         (TWIN, {"kept": {"service": 20}}, {}, {}, "the times of 20 exchanges recorded"),
         (TWIN, {}, {}, {"service": [5.0]}, "4 slots had only 1 s each"),

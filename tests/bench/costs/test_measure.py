@@ -17,9 +17,8 @@ from bench.costs.report import STUDY, Counted
 from bench.machine import instruments
 from bench.machine.instruments import Instrument
 from bench.plan import backends
-from bench.study import runner
+from bench.study import SampleRecord, runner
 from bench.study.runner import Lost
-from bench.study.study import SampleRecord
 from crawlers.backend import Backend
 from crawlers.catalogue import OURS
 
@@ -106,7 +105,7 @@ def lane() -> Iterator[Lane]:
 def test_a_backend_is_counted_as_it_is_measured(
     lane: Lane, backend: Backend, workload: str, call: str, least: float, most: float
 ) -> None:
-    crawled = lane.crawl(backend, usable("system calls"), [workload], 0).crawls[workload]
+    crawled = lane.count(backend, usable("system calls"), [workload], 0).crawls[workload]
     assert least <= crawled.per_page().get(f"system_call.{call}", 0) <= most
 
 
@@ -117,13 +116,13 @@ def test_a_wrong_crawl_is_void_and_gives_no_count(
     other: dict[str | None, str] = {f"list:{PAGES}:2048": f"list:{PAGES - 1}:2048"}
     monkeypatch.setattr(lane, "server", lambda site: server(other.get(site) or site))
     with pytest.raises(Lost, match="fetch: wrong digest") as lost:
-        lane.crawl(OURS["callbacks"], usable("system calls"), ["fetch"], 0)
+        lane.count(OURS["callbacks"], usable("system calls"), ["fetch"], 0)
     assert (lost.value.status, lost.value.part) == ("void", Counted())
 
 
 def test_a_backend_that_cannot_be_loaded_is_a_failure_with_a_reason(lane: Lane) -> None:
     with pytest.raises(Lost, match="nonesuch") as lost:
-        lane.crawl(Backend("nonesuch", "", ""), usable("system calls"), ["fetch"], 0)
+        lane.count(Backend("nonesuch", "", ""), usable("system calls"), ["fetch"], 0)
     assert lost.value.status == "failed"
 
 
@@ -136,14 +135,14 @@ def test_what_is_counted_of_whom(monkeypatch: pytest.MonkeyPatch) -> None:
     calls, none = Instrument("calls", "strace"), Instrument("heap", "", missing="no valgrind")
     crawled: dict[str, Sequence[str]] = {}
 
-    def crawl(backend: Backend, _: object, workloads: Sequence[str], __: int) -> Counted:
+    def count(backend: Backend, _: object, workloads: Sequence[str], __: int) -> Counted:
         crawled[backend.name] = workloads
         return Counted()
 
     with ExitStack() as stack:
         lane = Lane(PAGES, SLOTS, stack)
-        monkeypatch.setattr(lane, "crawl", crawl)
-        made = list(measure.programs(lane, None, measure.COUNTED, [calls, none]))
+        monkeypatch.setattr(lane, "count", count)
+        made = list(measure.programs(lane, None, [*measure.WORKLOADS], [calls, none]))
         for program in made:
             if program.refused is None and "/serve/" not in program.name:
                 program.measure(0)

@@ -17,7 +17,7 @@ from bench.costs.report import STUDY, Counted, Crawled
 from bench.machine.instruments import SYSCALLS
 from bench.show.figures import Figure
 from bench.show.pictures import alt
-from bench.study.study import Run, SampleRecord
+from bench.study import Run, SampleRecord
 from tests.bench.study import made
 from tests.bench.synthetic import environment
 

@@ -10,8 +10,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -24,8 +23,9 @@ from bench.__main__ import main
 from bench.fleet import hold
 from bench.fleet.study import STUDY, FleetTrial
 from bench.launch import ROOT
-from bench.study.study import Report, Run
+from bench.study import Report, Run
 from tests.bench import small
+from tests.bench.children import wait_for
 
 # To import it takes long, and every process of a parallel run collects all tests.
 if find_spec("distributed") is None:
@@ -55,14 +55,6 @@ class Cluster:
             for child in psutil.Process(worker.pid).children()
             if small.runs(child, module)
         ]
-
-
-def wait_for(condition: Callable[[], object]) -> None:
-    """Wait until a condition is true; fail after :data:`PATIENCE_S`."""
-    until = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < until, "the condition never became true"
-        time.sleep(0.2)  # to look at all processes takes 10 ms
 
 
 @pytest.fixture
@@ -96,7 +88,7 @@ def clustered(folder: Path) -> Iterator[Cluster]:
 
     processes = [start("127.0.0.1", "scheduler", "--port", "0")]
     try:
-        wait_for(lambda: file.exists() and file.read_text().endswith("}"))
+        wait_for(lambda: file.exists() and file.read_text().endswith("}"), "no scheduler")
         options = ("--nthreads", "1", "--no-nanny", "--local-directory", str(folder))
         processes += [start(host, "worker", *options) for host in HOSTS]
         address = json.loads(file.read_text())["address"]
@@ -247,7 +239,7 @@ def begun(cluster: Cluster, results: Path, *more: str) -> subprocess.Popen[str]:
         crew = cluster.children("bench.sides.worker")
         return len(crew) == 2 and all(len(one.net_connections("tcp4")) > 5 for one in crew)
 
-    wait_for(opened)
+    wait_for(opened, "nothing is opened")
     return process
 
 
@@ -273,7 +265,8 @@ def test_what_is_lost_voids_the_trial_and_is_named_and_the_rest_stops(
     assert sum(host.host in reason for host in trial.part.hosts) == 1, reason
     assert ("killed by SIGKILL" in reason and "worker " in reason) == (victim == "worker")
     # The other host has stopped; the lost one's processes end with it.
-    wait_for(lambda: not psutil.Process(cluster.workers[1].pid).children())
+    other = psutil.Process(cluster.workers[1].pid)
+    wait_for(lambda: not other.children(), "the other host goes on")
     if victim == "host":
         cluster.workers[0].kill()
     assert small.all_gone([*crew, *cluster.children("server")])
@@ -289,11 +282,11 @@ def test_ctrl_c_stops_every_process(times: int, tmp_path: Path) -> None:
             children[:] = small.family(process.pid)
             return any(small.runs(child, "bench.sides.worker") for child in children)
 
-        wait_for(working)
+        wait_for(working, "no worker")
         os.killpg(process.pid, signal.SIGINT)
         if times == 2:
-            running = psutil.Process.is_running
-            wait_for(lambda: process.poll() is not None or not all(map(running, children)))
+            alive = psutil.Process.is_running
+            wait_for(lambda: process.poll() is not None or not all(map(alive, children)), "all run")
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGINT)
         printed = process.communicate(timeout=PATIENCE_S)[0]

@@ -26,8 +26,8 @@ from bench.machine.procfs import UNLIMITED, Slab
 from bench.schema import MemoryParts
 from bench.show.figures import Figure
 from bench.show.pictures import alt
+from bench.study import Run, StudyError
 from bench.study.runner import Lost
-from bench.study.study import Run, StudyError
 from bench.text import KIB
 from tests.bench import small
 from tests.bench.study import made

@@ -43,13 +43,9 @@ def test_every_finding_is_used_and_says_what_to_do() -> None:
         assert said.good or said.bad, case
 
 
-def test_a_small_workload_is_not_refused() -> None:
+def test_an_impossible_workload_is_refused_with_the_number_needed() -> None:
     assert doctor.refuse(Needs(10, 10)) is None
-
-
-def test_an_impossible_one_is_refused_with_the_number_needed() -> None:
-    reason = doctor.refuse(Needs(10**8))
-    assert reason is not None
+    reason = doctor.refuse(Needs(10**8)) or ""
     assert f"{10**8:,}" in reason or f"{10**8 + doctor.SPARE_DESCRIPTORS:,}" in reason
 
 

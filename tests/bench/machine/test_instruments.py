@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from bench.machine import instruments
 from bench.machine.instruments import Instrument, read_instructions
 from bench.machine.instruments import read_system_calls as read_calls
+from tests.programs import program
 
 STRACE = """\
 101   epoll_wait(3, [{events=EPOLLIN, data={u32=7, u64=7}}], 3, -1) = 1
@@ -62,11 +63,8 @@ def test_without_the_programs_there_are_reasons_and_commands(
     monkeypatch.setenv("PATH", str(tmp_path))
     found = {each.name: each for each in instruments.find(instruments.NAMES)}
     assert list(found) == list(instruments.NAMES)
-    for name, program in (
-        ("instructions", "valgrind"),
-        ("system calls", "strace"),
-    ):
-        assert "apt-get install " + program in str(found[name].missing)
+    for name, tool in (("instructions", "valgrind"), ("system calls", "strace")):
+        assert "apt-get install " + tool in str(found[name].missing)
 
 
 BUSY = "did not answer in 0.5 s: this machine is overloaded"
@@ -88,9 +86,8 @@ def test_a_tool_that_cannot_run_the_interpreter_is_missing_with_the_reason(
     tmp_path: Path,
 ) -> None:
     for name in ("valgrind", "strace"):
-        fake = tmp_path / name
-        fake.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo "tool-9.1" && exit 0\n{does}\n')
-        fake.chmod(0o755)
+        script = f'#!/bin/sh\n[ "$1" = --version ] && echo "tool-9.1" && exit 0\n{does}\n'
+        program(tmp_path / name, script)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.setattr(instruments, "PROBE_S", patience_s or instruments.PROBE_S)
     first, second = instruments.find(instruments.NAMES)

@@ -22,6 +22,7 @@ from bench.schema import Interpreter
 from bench.show import words
 from crawlers.backend import Backend
 from tests.bench.small import harness
+from tests.programs import program
 
 HERE = Path(sys.executable)
 
@@ -37,12 +38,6 @@ def test_an_interpreter_tells_what_it_is() -> None:
     assert here.version == sys.version_info[:3]
     assert here.record.build["compiler"] == platform.python_compiler()
     assert here.release in here.name
-
-
-def program(path: Path, script: str) -> Path:
-    path.write_text(f"#!/bin/sh\n{script}\n")
-    path.chmod(0o755)
-    return path
 
 
 OLD = json.dumps({"implementation": "CPython", "version": [3, 9], "name": "3.9.2", "build": {}})
@@ -62,7 +57,7 @@ def test_anything_else_is_refused_in_one_line(
 ) -> None:
     path = tmp_path / "python3.13"
     if script is not None:
-        program(path, script)
+        program(path, f"#!/bin/sh\n{script}\n")
     with pytest.raises(InterpreterError, match=rf"python3\.13: [^\n]*{said}[^\n]*$"):
         interpreters.examine(path)
 
@@ -74,7 +69,7 @@ def test_found_on_the_path_and_under_pyenv(tmp_path: Path, monkeypatch: pytest.M
     for folder in (first, second):
         folder.mkdir(parents=True)
         (folder / f"python{release}").symlink_to(HERE.resolve())
-    broken = program(first / "python3.15t", "exit 127")
+    broken = program(first / "python3.15t", "#!/bin/sh\nexit 127\n")
     monkeypatch.setenv("PATH", str(first))
     monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
     assert interpreters.candidates() == [HERE.resolve(), broken]
@@ -131,7 +126,7 @@ def with_a_jit(tmp_path: Path) -> FoundInterpreter:
     """An interpreter that says of itself what one with a JIT says."""
     answer = {"implementation": "CPython", "version": [3, 15, 2], "name": "3.15.2"}
     texts = [json.dumps({**answer, "build": {"jit": jit}}) for jit in ("enabled", "disabled")]
-    script = f"[ \"$PYTHON_JIT\" ] && echo '{texts[0]}' || echo '{texts[1]}'"
+    script = f"#!/bin/sh\n[ \"$PYTHON_JIT\" ] && echo '{texts[0]}' || echo '{texts[1]}'"
     return interpreters.examine(program(tmp_path / "python3.15", script))
 
 
@@ -204,10 +199,6 @@ def test_a_campaign_on_two_interpreters(campaign: Path) -> None:
         assert trial.mechanism["gil"] == ("disabled" if name.endswith("t") else "enabled")
         assert trial.mechanism["jit"] in ("absent", "disabled")
         assert trial.mechanism["parser"] == "python"
-
-
-@pytest.mark.slow
-def test_its_report_has_the_charts_for_interpreters_only(campaign: Path) -> None:
     assert (campaign / "charts" / "interpreters.svg").is_file()
     assert not (campaign / "charts" / "throughput.svg").exists()
 

@@ -10,8 +10,9 @@ import os
 import signal
 import time
 from dataclasses import replace
+from unittest.mock import patch
 
-from crawlers import registry
+from crawlers import callbacks, registry
 from crawlers.job import CrawlReport, Job
 from crawlers.recorder import Recorder
 from crawlers.registry import Backend, CrawlFunction
@@ -68,6 +69,18 @@ def _talking(job: Job, recorder: Recorder) -> CrawlReport:
     return _real(job, recorder)
 
 
+def _hasty(job: Job, recorder: Recorder) -> CrawlReport:
+    """Sends the first byte of the next request with each request."""
+
+    def send(slot: callbacks.Slot) -> None:
+        slot.exchange.request = slot.exchange.request[slot.exchange.reused :] + b"G"
+        usual(slot)
+
+    usual = callbacks.Slot.send
+    with patch.object(callbacks.Slot, "send", send if _timed() else usual):
+        return _real(job, recorder)
+
+
 def _fake(name: str, crawl: CrawlFunction) -> Backend:
     return Backend(name, "goes wrong", "everything", "fake", 99, crawl)
 
@@ -79,3 +92,4 @@ lazy = _fake("lazy", _lazy)
 greedy = _fake("greedy", _greedy)
 twice = _fake("twice", _twice)
 talking = _fake("talking", _talking)
+hasty = _fake("hasty", _hasty)

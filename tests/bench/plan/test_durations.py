@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.conditions.ways import ENCRYPTED, PLAIN
 from bench.plan import durations, plan
 from bench.plan.durations import (
     EDGES,
@@ -21,10 +22,10 @@ from bench.plan.durations import (
     turn_s,
     weight,
 )
-from bench.plan.participants import TWIN, Label, usually
+from bench.plan.participants import CITED, TLS_PAGES, TWIN, Label, usually
 from bench.plan.plan import PlannedPoint
 from bench.plan.profiles import profile
-from bench.plan.workloads import c10k, fetch, serve, throughput, waiting, whole
+from bench.plan.workloads import c10k, fetch, in_modes, serve, throughput, waiting, whole
 from crawlers import registry
 from crawlers.catalogue import OURS
 from crawlers.registry import MODELS
@@ -63,8 +64,9 @@ def test_what_does_not_take_turns_and_a_directory_have_one_size() -> None:
         assert sized(point, Label("aiohttp")) is point
 
 
-def test_every_name_in_the_table_is_a_backend_or_a_control() -> None:
+def test_every_name_in_a_table_is_a_backend_or_a_control() -> None:
     assert set(WEIGHTS) <= {*registry.names(), "bare", "stripped"}
+    assert {*CITED, *TLS_PAGES} <= set(registry.names())
 
 
 @pytest.mark.parametrize("name", ["quick", "full"])
@@ -91,6 +93,34 @@ def test_all_servers_have_turns_of_one_length(slots: int) -> None:
     assert len({turn_s(point, Label(name)) for name in (*SERVERS, "bare")}) == 1
     assert len({round_s(point, Label(name)) for name in (*SERVERS, "bare")}) == 1
     assert turn_s(fetch(100, 100, ONE), Label("threads")) == ONLY_TURN_S
+
+
+def test_what_takes_longer_has_fewer_pages() -> None:
+    point = in_modes("tls-handshake", 10, 30_000, ONE)
+    point = replace(point, varied=(PLAIN, ENCRYPTED, *point.varied))
+    plain, tls, churn, shaken, tickets = (
+        sized(point, Label("callbacks", condition=one.name)).pages for one in point.varied
+    )
+    assert plain > tls > churn > 10 * shaken == 10 * tickets
+    assert sized(point, Label("httpx", condition="handshake")).pages >= PAGES_PER_SLOT * 10
+
+
+def test_one_server_never_sees_more_connections_than_a_client_has_ports() -> None:
+    """Were every connection closed by the client, each port would still be used once at most."""
+    (entry,) = plan.select(profile("full", ["churn"]), registry.names())
+    assert {label.name for label in entry.labels} == set(CITED)
+    most = max(
+        sized(entry.point, label).pages for label in entry.labels if label.condition == "churn"
+    )
+    assert most < 28_232 / 2
+
+
+def test_the_server_is_told_how_many_header_lines_to_send() -> None:
+    point = in_modes("headers", 100, 16000, ONE)
+    sites = [sized(point, label).site for label in plan.labels_of(point, ["callbacks"])]
+    assert [site.rpartition(":")[2] for site in sites] == ["5", "20", "80"]
+    assert point.params["modes"] == "headers=5 headers=20 headers=80"
+    assert point.params["ramp_per_s"] is None
 
 
 # --- trials and plans --------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The plan of a campaign: chosen, ordered, recorded, rebuilt; labels as text and back."""
+"""The plan of a campaign: chosen, ordered, recorded, rebuilt; backends; labels as text and back."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 
 from bench import BenchError
 from bench.plan import plan, profiles
+from bench.plan.backends import choose
 from bench.plan.participants import REMEDIES, Label
 from bench.plan.plan import PlannedPoint
 from bench.schema import CampaignRecord
+from crawlers.backend import Backend
 from crawlers.registry import MODELS
 from tests.bench import synthetic
 
@@ -44,9 +46,11 @@ def test_a_selection_keeps_pairs_of_point_and_backend() -> None:
     }
 
 
-def test_an_empty_or_unknown_selection_is_refused() -> None:
+def test_an_empty_or_unknown_selection_or_profile_is_refused() -> None:
     with pytest.raises(BenchError, match="nothing to measure"):
         plan.select(profiles.profile("smoke", ["cost-100"]), ["threads"])
+    with pytest.raises(BenchError, match=r"unknown profile 'huge'.*smoke, quick, headlines"):
+        profiles.profile("huge")
     with pytest.raises(BenchError, match=r"point 'nonesuch'.*bench list; workloads: .*throughput,"):
         plan.select(profiles.profile("smoke", ["nonesuch"]), MODELS)
 
@@ -169,6 +173,32 @@ def test_what_shares_the_servers_processor_is_compared_with_companions() -> None
     assert "callbacks/asleep" in record.plan[0].labels
     again = plan.rebuild(record)
     assert Label("callbacks", condition="asleep") in again.entries[0].labels
+
+
+# --- which backends are measured ---------------------------------------------------------
+
+KNOWN = [
+    Backend("threads", "", "", "threads", 10),
+    Backend("absent", "", "", missing="install the extra"),
+]
+
+
+def test_what_cannot_run_is_left_out_unless_you_asked_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("bench.plan.backends.look_up", lambda names, *pythons: KNOWN)
+    assert choose(None) == KNOWN[:1]
+    with pytest.raises(BenchError, match="install the extra"):
+        choose(["threads", "absent"])
+
+
+def test_backends_come_in_the_registrys_order_and_an_unknown_one_is_named() -> None:
+    assert [backend.name for backend in choose(["callbacks", "threads"])] == [
+        "threads",
+        "callbacks",
+    ]
+    with pytest.raises(BenchError, match="nonesuch"):
+        choose(["threads", "nonesuch"])
 
 
 # --- the order of trials -----------------------------------------------------------------

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from bench import BenchError
 from bench.analysis.stats import LEVEL, MIN_BLOCKS
 from bench.analysis.stats.memory import MIN_CONNECTION_COUNTS, theil_sen
+from bench.conditions.held import RAMP_PER_S, TLS_RAMP_PER_S
 from bench.plan import plan, profiles
-from bench.plan.participants import BASE, CITED, PINNED, TWIN
-from bench.plan.workloads import Point
+from bench.plan.participants import BASE, CITED, PINNED, TWIN, usually
+from bench.plan.workloads import Point, c10k
 from crawlers.registry import MODELS
 
 PROFILES = sorted(profiles.PROFILES)
@@ -22,11 +22,6 @@ PROFILES = sorted(profiles.PROFILES)
 
 def points(profile: str) -> dict[str, Point]:
     return {point.id: point for point in profiles.profile(profile).points}
-
-
-def test_an_unknown_profile_names_those_there_are() -> None:
-    with pytest.raises(BenchError, match=r"unknown profile 'huge'.*smoke, quick, headlines"):
-        profiles.profile("huge")
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -143,6 +138,15 @@ def test_the_reference_is_full_and_what_takes_minutes_to_answer_one_question() -
     full, found = points("full"), points("reference")
     assert {point: found[point] for point in full} == full
     assert "serve-1000" not in full
+
+
+def test_connections_held_over_tls_are_opened_more_slowly_and_recorded() -> None:
+    plain, over = (c10k(10, usually(MODELS, 1), tls=tls) for tls in (False, True))
+    ramps = (plain.params["ramp_per_s"], over.params["ramp_per_s"])
+    assert ramps == (RAMP_PER_S, TLS_RAMP_PER_S)
+    assert plain.tls is None
+    assert over.params["tls"] == "TLS 1.3, ecdsa, tickets"
+    assert not {"tls", "modes"} & plain.params.keys()  # as before there was any TLS
 
 
 # --- processors -------------------------------------------------------------------------

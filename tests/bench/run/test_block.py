@@ -18,7 +18,7 @@ import numpy as np
 import psutil
 import pytest
 
-from bench.conditions.condition import ASLEEP
+from bench.conditions import ASLEEP, work
 from bench.conditions.held import HELD, Filling
 from bench.conditions.processors import ALL, EVERYWHERE, Spreading
 from bench.conditions.recorders import NULL
@@ -43,7 +43,6 @@ from bench.run import judge
 from bench.run.trial import Bench, Crawling, Serving, Trial, made, start_server
 from bench.run.turns import TurnTaken
 from bench.schema import CeilingRecord, Shares, TrialRecord, Turns, TurnsRecord
-from bench.sides import working
 from bench.sides.protocol import WORK_EVERY
 from bench.sides.servers import Server, ServerError, Tls
 from bench.text import KIB
@@ -77,7 +76,8 @@ Block = tuple[list[TrialRecord], TurnsRecord]
 
 KNOWN = (
     *(*MODELS, *MAIN_VARIANTS, "async_await_to_thread", "async_await_pool", "processes"),
-    *("hang", "crash", "killed", "lazy", "greedy", "twice", "talking"),  # tests/bench/outside
+    # Of tests/bench/outside:
+    *("hang", "crash", "killed", "lazy", "greedy", "twice", "talking", "hasty"),
 )
 
 
@@ -87,7 +87,7 @@ def bench() -> Iterator[Bench]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(small.OUTSIDE))
         known = CONTROLS | {backend.name: backend for backend in backends.look_up(KNOWN)}
-        with Bench(backends=known, seed=5, deadline_s=120).opened(over_tls=True) as opened:
+        with Bench(backends=known, seed=5, deadline_s=120).opened() as opened:
             yield opened
         for server in SHARED.values():
             server.stop()
@@ -246,7 +246,7 @@ def test_an_interrupted_crawl_is_timed_and_leaves_nothing(bench: Bench, label: s
 def rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a round takes before and after two trials: the machine gets slower by half."""
     found = iter((50.0, 75.0, 75.0, 75.0))
-    monkeypatch.setattr(working, "measure", lambda body, cores: next(found))
+    monkeypatch.setattr(work, "measure", lambda body, cores: next(found))
 
 
 @pytest.mark.usefixtures("rounds")
@@ -281,7 +281,7 @@ def test_a_round_is_measured_before_and_after_each_trial(
     both = [one(bench, WORKING, "callbacks") for _ in range(2)]
     request.getfixturevalue("monkeypatch").undo()
     (body,) = SHARED[WORKING.site, WORKING.delay].get(["/p/0"])
-    assert working.measure(body, bench.pinning.client) > 0
+    assert work.measure(body, bench.pinning.client) > 0
     assert [sure(record.work).rounds for record in both] == [20, 13]
 
 
@@ -437,7 +437,16 @@ APART = ("waitress",) if find_spec("waitress") else ()
 """It may send a head before its body."""
 
 
-def test_servers_take_turns_and_both_ends_agree(bench: Bench) -> None:
+def test_servers_take_turns_and_both_ends_agree(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeds, begin = [], Serving.begin
+
+    def begins(trial: Serving) -> None:
+        seeds.append(psutil.Process(trial.server.pid).environ()["PYTHONHASHSEED"])
+        begin(trial)
+
+    monkeypatch.setattr(Serving, "begin", begins)
     records, _ = run(bench, SERVING, *SERVERS, *APART)
     for record, name in zip(records, (*SERVERS, *APART), strict=True):
         assert counts(record).label == name
@@ -447,6 +456,7 @@ def test_servers_take_turns_and_both_ends_agree(bench: Bench) -> None:
         taken = sure(record.turns)
         assert taken.counted
         assert taken.exchanges <= (record.pages or 0)
+        assert seeds.pop() == str(record.seeds["hash"])  # each had 0, and its record said this
         assert record.mechanism["python"]
         assert record.pinning["server"] == (bench.pinning.client or None)
         assert record.pinning["client"] == (bench.pinning.server or None)
@@ -501,6 +511,7 @@ def test_slow_readers_get_what_they_read(bench: Bench) -> None:
     [
         ("lazy", "wrong digest"),
         ("twice", "requests for"),
+        ("hasty", "requests were sent before the answer to the one before"),
         ("greedy", "8 connections opened for 4 slots"),
     ],
 )
@@ -574,6 +585,12 @@ def test_a_death_fails_its_own_trial_alone(
     words = ("SIGKILL", "control plane", "ended", "closed", "Connection")
     for record in records:
         assert record.status == "ok" or any(word in (record.reason or "") for word in words)
+
+
+def test_another_server_takes_the_place_of_one_for_warming_up(bench: Bench) -> None:
+    """After it was killed, every trial failed."""
+    bench.warmup().child.end(0.0)
+    counts(one(bench, small.point(), "callbacks"))
 
 
 def test_a_server_that_cannot_start_says_why(bench: Bench) -> None:

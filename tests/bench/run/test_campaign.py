@@ -94,11 +94,24 @@ def test_nothing_in_a_campaign_names_this_machine(finished: Path) -> None:
     assert str(finished.parent) not in text
 
 
-def test_a_complete_campaign_has_nothing_to_resume(
-    finished: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("status", "code", "words"),
+    [
+        ("ok", USAGE, "is complete; nothing to resume"),
+        # It was complete, too, with the exit code of a misspelt option.
+        ("refused", FAILED, "limits allow none of the trials descriptors: 64 here"),
+    ],
+)
+def test_a_campaign_that_came_to_its_end_is_not_resumed(
+    status: str, code: int, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["run", "--resume", str(finished)]) == USAGE
-    assert "is complete; nothing to resume" in capsys.readouterr().err
+    with Log(tmp_path / store.FILE_NAME, create=True) as log:
+        log.append(RECORDS.campaign, *bad(status=status, reason="descriptors: 64 here"), END)
+    assert main(["run", "--resume", str(tmp_path), "--no-charts"]) == code
+    said = " ".join("".join(capsys.readouterr()).split())
+    assert words in said
+    assert said.count("64 here") == said.count("limits")
+    assert ("complete" in said) == (status == "ok")
 
 
 def crawling(offspring: list[psutil.Process]) -> bool:

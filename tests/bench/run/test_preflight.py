@@ -17,6 +17,7 @@ from bench.terminal import Terminal
 from crawlers.backend import Backend
 from crawlers.registry import MODELS
 
+ONE = usually(MODELS, 1)
 KNOWN = [Backend(name, "", "") for name in (*MODELS, "uvloop", "trio", "aiohttp")]
 
 
@@ -29,7 +30,7 @@ def test_connections_over_tls_are_refused_beforehand_with_both_numbers(
 ) -> None:
     """10,000 of asyncio's take 3 GiB and the server's 0.6; uvloop's client takes a fifth."""
     monkeypatch.setattr("bench.machine.doctor.available_bytes", lambda: 3 << 30)
-    point = workloads.c10k(10_000, usually(MODELS, 1), tls=True)
+    point = workloads.c10k(10_000, ONE, tls=True)
     todo = plan.make([PlannedPoint(point, {Label("async_await"): 1, Label("uvloop"): 1})], seed=1)
     known = {backend.name: backend for backend in KNOWN}
     refused = preflight.refusals(todo, known, Path(), console())
@@ -40,11 +41,19 @@ def test_connections_over_tls_are_refused_beforehand_with_both_numbers(
 
 def test_a_backend_without_https_is_refused_in_every_mode_with_its_reason() -> None:
     known = {"threads": Backend("threads", "", "", no_https="sockets alone")}
-    point = workloads.in_modes("tls-fetch", 10, 100, usually(MODELS, 1))
+    point = workloads.in_modes("tls-fetch", 10, 100, ONE)
     todo = plan.make([PlannedPoint(point, plan.labels_of(point, ["threads"]))], seed=1)
     refused = preflight.refusals(todo, known, Path(), console())
     assert {str(label) for _, label in refused} == {"threads/plain", "threads/tls"}
     assert set(refused.values()) == {"threads has no HTTPS: sockets alone"}
+
+
+def test_a_backend_without_https_takes_part_where_there_is_none() -> None:
+    backend = Backend("sockets", "", "", "async", 1, no_https="its calls take no ssl")
+    assert preflight.unable(backend, workloads.in_modes("churn", 100, 1000, ONE)) is None
+    assert "its calls take no ssl" in (
+        preflight.unable(backend, workloads.in_modes("tls-fetch", 10, 100, ONE)) or ""
+    )
 
 
 def test_two_campaigns_at_once_are_told_of_each_other(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from bench.claims.experiments import ExperimentResult
 from bench.claims.verdict import STUDY
-from bench.study.study import Run, RunRecord, SampleRecord, Study
+from bench.study import Run, RunRecord, SampleRecord, Study
 from tests.bench.synthetic import environment
 
 Part = TypeVar("Part")

@@ -10,9 +10,8 @@ from rich.console import Console
 
 from bench.schema import Record
 from bench.store import StoreError
-from bench.study import runner
+from bench.study import Run, Study, StudyError, runner
 from bench.study.runner import Lost, Process, Program
-from bench.study.study import Run, Study, StudyError
 from tests.bench.children import huge_pages
 
 
@@ -111,7 +110,7 @@ def test_a_run_never_loses_the_one_before(tmp_path: Path) -> None:
 
 
 def test_only_what_was_measured_alike_is_resumed(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match=r"no record; .* bench study things$"):
+    with pytest.raises(StudyError, match=r"record; measure one with python -m bench study things$"):
         Programs().run(tmp_path, resume=True)
     Programs(stop=1).run(tmp_path)
     file = STUDY.file(tmp_path)

@@ -13,10 +13,9 @@ from rich.console import Console
 
 from bench.__main__ import main
 from bench.analysis.stats import MIN_CONNECTION_COUNTS
-from bench.cli import DONE, FAILED, USAGE
+from bench.cli import DONE, FAILED
 from bench.show.pictures import alt
-from bench.study import runner
-from bench.study.study import Run
+from bench.study import Run, runner
 from bench.tasks import study as tasks
 from bench.tasks.study import (
     KINDS,
@@ -33,7 +32,7 @@ from crawlers.registry import names
 from tests.bench.study.made import kept, run, samples
 from tests.bench.sure import sure
 
-BYTES: Final = {"coroutine": 400, "asyncio": 1000, "trio": 1900, "thread": 18_000}
+BYTES: Final = {"thread": 18_000, "asyncio": 1000, "trio": 1900, "coroutine": 400}
 STACK, TABLES, OTHER, FIXED = 16_384, 4096, 6000, 50_000
 
 
@@ -135,13 +134,6 @@ def test_a_table_says_once_what_stands_behind_its_cells() -> None:
     for table in tasks.tables(made()):
         assert table.about.casefold().count("medians over") == 1
         assert table.about.endswith("Medians over repeats and their range.")
-
-
-def test_without_a_record_it_says_what_to_do(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["study", "tasks", "--redraw", "--out", str(tmp_path)]) == USAGE
-    assert "measure one with python -m bench study" in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.slow

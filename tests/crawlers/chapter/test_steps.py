@@ -84,8 +84,8 @@ def test_a_step_by_its_number_crawls_a_url_or_a_site_of_its_own(site: judge.Answ
         (["--break", "9"], 2, "no exercise 9"),
         (["1", "http://192.0.2.1/"], 2, "not on this machine"),
         (["1", "https://127.0.0.1/"], 2, "do not speak TLS"),
-        (["1", "http://127.0.0.1:1/"], 1, "Connection refused"),
-        (["3", "http://127.0.0.1:1/"], 1, "Connection refused"),
+        (["1", "http://127.0.0.1:1/"], 1, "http://127.0.0.1:1/: connection refused"),
+        (["3", "http://127.0.0.1:1/"], 1, "http://127.0.0.1:1/: connection refused"),
     ],
 )
 def test_what_cannot_run_is_one_line(
