@@ -145,11 +145,11 @@ def compare(first: Analysis, second: Analysis, *, force: bool = False) -> Machin
         )
     unlike = [point for point, params in asked_a.items() if params != asked_b.get(point, params)]
     found = Counter((row.metric, row.verdict) for row in rows if row.low is not None)
-    judged = Counter(row.metric for row in rows if row.low is not None)
+    every = Counter(row.metric for row in rows if row.low is not None)
     together = [
-        f"{number} of {judged[metric]} by {SHORT[metric]} are {verdict}"
+        f"{number} of {every[metric]} by {SHORT[metric]} are {verdict}"
         for (metric, verdict), number in found.items()
-        if verdict in ("better", "worse") and 2 * number > judged[metric]
+        if verdict in ("better", "worse") and 2 * number > every[metric]
     ]
     notes = {
         TOGETHER: together,
