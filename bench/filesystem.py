@@ -109,12 +109,10 @@ def scratch() -> Iterator[Path]:
                 shutil.rmtree(left)
         made = Path(tempfile.mkdtemp())
     except OSError as error:
-        raise fault(error.filename, error) from None
+        raise fault(error.filename or "TMPDIR", error) from None
     with ExitStack() as stack:
         with suppress(OSError):  # not on every file system
             stack.enter_context(locked(made))
-        folder = made.rename(made.with_name(f"{SCRATCH}{made.name}"))
-        try:
-            yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+        folder = made.with_name(f"{SCRATCH}{made.name}")
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        yield made.rename(folder)

@@ -172,6 +172,7 @@ class Ledger(Record):
     peak_connections: int  # most that were open at once
     peak_in_flight: int  # most requests that waited for their answer at once
     requests_per_connection_max: int
+    pipelined: int | None = None  # sent before the answer to the one before; None: older records
     handshakes: Handshakes | None = None  # None: plain HTTP
 
 

@@ -67,7 +67,10 @@ class _Reader:
     def feed(self, data: bytes) -> None:
         """Raises :class:`httptools.HttpParserError`, and ``ValueError`` if a call is too long."""
         self.size += len(data)
-        self.parser.feed_data(data)
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade:  # another protocol would follow; this is the last call
+            self.calls[-1].keep = False
         if self.size > MOST_BYTES:
             raise ValueError
 

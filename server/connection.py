@@ -190,7 +190,8 @@ class Connection(asyncio.Protocol):
         """
         if self.closing:
             return
-        data = self.buffer + data if self.buffer else data
+        begun = bool(self.buffer)  # whether the first byte of the first request came before
+        data = self.buffer + data if begun else data
         self.buffer = b""
         ready: list[bytes] = []  # answers that leave now, in one write
         place = 0
@@ -200,6 +201,9 @@ class Connection(asyncio.Protocol):
                     place += 2
                 if place == len(data):
                     break
+                if not begun and (ready or self.queue):
+                    self.core.ledger.pipelined += 1
+                begun = False
                 if not 65 <= data[place] <= 90 and data[place] != 13:
                     raise bad("not an HTTP request")
                 limit = place + MAX_HEAD
@@ -215,8 +219,6 @@ class Connection(asyncio.Protocol):
                             f"a request head may have {MAX_HEAD} bytes",
                         )
                     self.buffer = data[place:]
-                    if ready:
-                        self.core.ledger.pipelined += 1
                     break
                 head = data[place:stop] if place or stop < len(data) else data
                 place = stop
@@ -257,8 +259,6 @@ class Connection(asyncio.Protocol):
     def _answer(self, head_only: bool, target: bytes, keep: bool, ready: list[bytes]) -> None:
         """Count a correct request and add its answer to ``ready`` or to the queue."""
         core = self.core
-        if ready or self.queue:
-            core.ledger.pipelined += 1
         resource = core.site.find(target)
         if resource is None:
             resource = core.site.not_found

@@ -92,7 +92,7 @@ def python_build() -> dict[str, str | bool | None]:
     }
 
 
-def main() -> int:
+def main() -> None:
     import json
     import platform
     import sysconfig
@@ -105,8 +105,7 @@ def main() -> int:
         "build": python_build(),
     }
     print(json.dumps(answer))
-    return 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    main()

@@ -26,7 +26,6 @@ from bench.launch import program
 from bench.plan.workloads import mean_delay_s
 from bench.schema import Ledger, Limiter, Shares, TrialRecord
 from bench.sides.protocol import Result, Served
-from bench.sides.servers import JudgedLedger
 from bench.sides.sides import Sides
 from bench.text import listing
 
@@ -35,7 +34,7 @@ def void_reason(
     sides: Sides,
     conditions: Sequence[Condition],
     result: Result,
-    ledger: JudgedLedger,
+    ledger: Ledger,
     expected: str | None,
     *,
     urls: int | None = None,

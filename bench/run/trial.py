@@ -76,7 +76,7 @@ class Bench:
         server sees nothing but the trial.
         """
         server = self.warmups.get(tls)
-        if server is None or not server.alive:
+        if server is None or not server.listens:
             server = Server(WARMUP_SITE, seed=SITE_SEED, cores=self.pinning.server, tls=tls)
             self.warmups[tls] = self.ends.enter_context(server)
         return server

@@ -31,12 +31,6 @@ WARM_REQUESTS = 300
 WARM_S = 0.2
 
 
-class JudgedLedger(Ledger):
-    """The ledger as the judge needs it: with what is 0 in every trial that counts."""
-
-    pipelined: int  # requests that came before the answer to the one before on their connection
-
-
 class ServerError(BenchError):
     """The fixture server did not start or did not answer."""
 
@@ -211,9 +205,9 @@ class Server:
         finally:
             client.close()
 
-    def ledger(self) -> JudgedLedger:
+    def ledger(self) -> Ledger:
         seen = self._summary()
-        return JudgedLedger(
+        return Ledger(
             requests=seen["total"],
             distinct=seen["distinct"],
             repeated=seen["repeated"],

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from bench.machine.objects import WATCH
-from bench.schema import Latency
+from bench.schema import Latency, Ledger
 from bench.sides.process import Child, ProcessError, WorkerProcess, interruptible, threads
 from bench.sides.protocol import Command, Result, shared_times
-from bench.sides.servers import JudgedLedger, Server
+from bench.sides.servers import Server
 
 if TYPE_CHECKING:  # a list of what to measure needs no numpy, here and below
     import numpy as np
@@ -40,7 +40,7 @@ class Sides:
     settle_s = 0.1  # between "all are held" and the reading, so that everybody can sleep
     deadline = float("inf")  # on the monotonic clock
     result: Result | None = None
-    ledger: JudgedLedger | None = None  # of a fixture server
+    ledger: Ledger | None = None  # of a fixture server
     server_cpu = (0.0, 0.0)
     threads = 0
     slots: int

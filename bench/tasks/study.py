@@ -269,8 +269,6 @@ def headline(costs: Measured) -> str | None:
 
 # --- how it is measured ------------------------------------------------------------------------
 
-CHILD = "bench.tasks.child"
-
 MOST_BYTES = 16 * KIB
 """What a task may take, with some to spare, when it is decided whether so many fit."""
 
@@ -305,7 +303,7 @@ def refused(kind: TaskKind, count: int) -> str | None:
 
 
 def started(kind: TaskKind, *words: object) -> Process:
-    arguments = ["-m", CHILD, kind.name, *map(str, words)]
+    arguments = ["-m", "bench.tasks.child", kind.name, *map(str, words)]
     return Process(kind.name, arguments, cpu.split_cores().client)
 
 

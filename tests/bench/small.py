@@ -16,8 +16,8 @@ import pytest
 from bench.launch import ROOT
 from bench.plan.participants import usually
 from bench.plan.workloads import Point
+from bench.schema import Ledger
 from bench.sides.protocol import Result
-from bench.sides.servers import JudgedLedger
 from crawlers.registry import MODELS
 from tests.bench.children import wait_for
 from tests.bench.sure import sure
@@ -43,7 +43,7 @@ RESULT = Result(
 )
 """What a worker answers after a crawl of ten pages."""
 
-LEDGER = JudgedLedger(
+LEDGER = Ledger(
     requests=10,
     distinct=10,
     repeated=0,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import tempfile
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -126,3 +127,6 @@ def test_what_a_killed_process_leaves_is_removed(
         alive.send("")
         assert alive.process.wait(300) == 0
     assert not list(tmp_path.iterdir())
+    monkeypatch.setattr(tempfile, "gettempdir", Mock(side_effect=OSError(2, "no usable one")))
+    with pytest.raises(BenchError, match="TMPDIR: no usable one"):
+        filesystem.scratch().__enter__()

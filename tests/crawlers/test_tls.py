@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import errno
+import gc
 import socket
 import ssl
 import threading
-from collections.abc import Iterator
+import warnings
+from asyncio import sslproto
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from importlib import import_module
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -17,9 +21,12 @@ import pytest
 
 from bench.launch import ROOT
 from crawlers import async_await, registry
-from crawlers.conformance.scripted import Connection, ScriptedServer, ok
+from crawlers.conformance.scripted import Connection, ScriptedServer, Wire, ok
 from crawlers.http import RECV_SIZE, Exchange
+from crawlers.job import Job
 from crawlers.kinds import ERROR_KINDS, error_kind
+from crawlers.recorder import NullRecorder
+from crawlers.stop import Stop
 from crawlers.tls import (
     HandshakeError,
     client_context,
@@ -28,7 +35,7 @@ from crawlers.tls import (
     tls_error_kind,
 )
 from crawlers.variants._stack import kind_behind
-from tests.crawlers.backends import LIBRARIES, crawl
+from tests.crawlers.backends import LIBRARIES, crawl, load
 from tests.crawlers.exchanges import fetch_of
 from tests.programs import python
 
@@ -314,3 +321,50 @@ def test_a_connection_that_the_server_has_ended_is_closed_once() -> None:
         slot: Any = SimpleNamespace(origin=SimpleNamespace(tls=object()), sock=sock)
         async_await.disconnect(slot)
         assert (transport.closed, transport.aborted, slot.origin) == (1, True, None)
+
+
+ON_ASYNCIO = ("async_await", "asyncio_protocol", "aiohttp")
+
+
+@pytest.mark.parametrize("name", ON_ASYNCIO)
+def test_nothing_is_left_open_where_a_crawl_ends_with_a_handshake(
+    name: str, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its task has not heard of the handshake yet.
+
+    asyncio would wait half a minute for the goodbye of a server that nobody talks to.
+    """
+    backend = load(name)
+    watched: list[tuple[async_await.Shared, Stop]] = []
+    watch = async_await.watch
+    complete: Callable[..., None] = sslproto.SSLProtocol._on_handshake_complete
+
+    def noting(shared: async_await.Shared, stop: Stop) -> None:
+        watched.append((shared, stop))
+        watch(shared, stop)
+
+    def at_its_end(protocol: object, error: Exception | None) -> None:
+        complete(protocol, error)
+        monkeypatch.setattr(Stop, "reason", lambda stop, now: "deadline")
+        watch(*watched[0])
+
+    monkeypatch.setattr(async_await, "watch", noting)
+    monkeypatch.setattr(sslproto.SSLProtocol, "_on_handshake_complete", at_its_end)
+
+    def deaf(sock: socket.socket) -> Wire:
+        encrypted = authority.greeting(sock)
+        with suppress(OSError):
+            while socket.socket.recv(encrypted, 65536):  # type: ignore[arg-type]
+                pass  # the goodbye of the client is one of these bytes
+        return encrypted
+
+    with (
+        ScriptedServer(deaf, authority.cafile) as server,
+        warnings.catch_warnings(record=True) as caught,
+    ):
+        warnings.simplefilter("always")
+        job = Job((server.url,), slots=1, cafile=authority.cafile, timeout_s=300.0)
+        report = backend.crawl(job, NullRecorder())
+        gc.collect()
+    assert report.stopped == "deadline"
+    assert [str(each.message) for each in caught if each.category is ResourceWarning] == []

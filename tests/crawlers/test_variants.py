@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from asyncio import sslproto
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from crawlers.job import Job, JobError
 from crawlers.recorder import NullRecorder
 from crawlers.registry import BackendError
 from crawlers.summary import as_json
+from crawlers.variants import loop_per_thread
 from crawlers.variants.settings import SETTINGS
 from tests.crawlers.backends import LIBRARIES, USUAL, crawl, each, link, load, outcomes
 from tests.programs import python
@@ -283,3 +285,74 @@ def test_a_process_that_dies_ends_the_crawl_with_an_error() -> None:
         with pytest.raises(RuntimeError, match="ended too early"):
             crawl("processes", server.url, slots=2)
     assert children() == before
+
+
+# --- loop_per_thread, with more threads than this machine may have processors ---
+
+THREADS = 5
+loops = pytest.mark.usefixtures("many")
+
+
+@pytest.fixture
+def many(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """So many threads, and none of them is left; another test's thread may still be ending."""
+    monkeypatch.setattr(loop_per_thread, "processors", lambda: THREADS)
+    before = set(threading.enumerate())
+    yield
+    assert set(threading.enumerate()) <= before
+
+
+@loops
+def test_many_loops_fetch_each_page_once(tree: Running) -> None:
+    """With no more threads than slots."""
+    for slots in (2, THREADS, 12, 50):
+        report = crawl("loop_per_thread", tree.url, slots=slots)
+        assert report.digest == tree.ready["digest"]
+        assert report.mechanism["loops"] == min(slots, THREADS)
+        assert report.mechanism["threads"] == min(slots, THREADS) + 1
+
+
+@loops
+def test_a_slot_wakes_those_of_other_loops() -> None:
+    """The first page links to as many as there are slots, and no answer comes before all asked."""
+    met = threading.Barrier(10, timeout=60)
+
+    def answer(connection: Connection) -> None:
+        met.wait()
+        connection.send(page())
+
+    with ScriptedServer() as server:
+        link(server, *(paths := [f"/{number}" for number in range(10)]))
+        server.script |= dict.fromkeys(paths, answer)
+        report = crawl("loop_per_thread", server.url, slots=10, timeout_s=90.0)
+    assert (report.errors, report.pages) == ({}, 11)
+
+
+class Broken(NullRecorder):
+    """Fails at the first answer."""
+
+    def record(self, slot: int, due: float, started: float, ended: float) -> None:
+        raise LookupError("no room")
+
+
+@loops
+def test_an_error_in_one_thread_ends_all_of_them(tree: Running) -> None:
+    with pytest.raises(LookupError, match="no room"):
+        loop_per_thread.crawl(Job((tree.url,), slots=20), Broken())
+
+
+@loops
+def test_a_thread_that_cannot_start_ends_the_crawl(
+    monkeypatch: pytest.MonkeyPatch, tree: Running
+) -> None:
+    start, started = threading.Thread.start, list[threading.Thread]()
+
+    def fail_at_third(thread: threading.Thread) -> None:
+        if len(started) == 2:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", fail_at_third)
+    with pytest.raises(JobError, match="no 5 threads"):
+        crawl("loop_per_thread", tree.url, slots=20)

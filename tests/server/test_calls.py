@@ -72,6 +72,8 @@ def test_answers_have_the_order_of_the_calls(server: Running) -> None:
     [
         (b"no call\r\n\r\n", 400),
         (b"GET /".ljust(TOO_LONG, b"a"), 413),
+        (b"GET /hold HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n", 403),
+        (b"CONNECT x:1 HTTP/1.1\r\n\r\n", 403),
         (b"POST /hold HTTP/1.1\r\nContent-Length: 2000000\r\n\r\n".ljust(TOO_LONG), 413),
     ],
 )

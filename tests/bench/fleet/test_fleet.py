@@ -285,8 +285,8 @@ def test_ctrl_c_stops_every_process(times: int, tmp_path: Path) -> None:
         wait_for(working, "no worker")
         os.killpg(process.pid, signal.SIGINT)
         if times == 2:
-            running = psutil.Process.is_running
-            wait_for(lambda: process.poll() is not None or not all(map(running, children)), "-")
+            alive = psutil.Process.is_running
+            wait_for(lambda: process.poll() is not None or not all(map(alive, children)), "all run")
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGINT)
         printed = process.communicate(timeout=PATIENCE_S)[0]

@@ -22,7 +22,7 @@ from bench.plan.durations import (
     turn_s,
     weight,
 )
-from bench.plan.participants import CITED, TWIN, Label, usually
+from bench.plan.participants import CITED, TLS_PAGES, TWIN, Label, usually
 from bench.plan.plan import PlannedPoint
 from bench.plan.profiles import profile
 from bench.plan.workloads import c10k, fetch, in_modes, serve, throughput, waiting, whole
@@ -64,8 +64,9 @@ def test_what_does_not_take_turns_and_a_directory_have_one_size() -> None:
         assert sized(point, Label("aiohttp")) is point
 
 
-def test_every_name_in_the_table_is_a_backend_or_a_control() -> None:
+def test_every_name_in_a_table_is_a_backend_or_a_control() -> None:
     assert set(WEIGHTS) <= {*registry.names(), "bare", "stripped"}
+    assert {*CITED, *TLS_PAGES} <= set(registry.names())
 
 
 @pytest.mark.parametrize("name", ["quick", "full"])

@@ -46,9 +46,11 @@ def test_a_selection_keeps_pairs_of_point_and_backend() -> None:
     }
 
 
-def test_an_empty_or_unknown_selection_is_refused() -> None:
+def test_an_empty_or_unknown_selection_or_profile_is_refused() -> None:
     with pytest.raises(BenchError, match="nothing to measure"):
         plan.select(profiles.profile("smoke", ["cost-100"]), ["threads"])
+    with pytest.raises(BenchError, match=r"unknown profile 'huge'.*smoke, quick, headlines"):
+        profiles.profile("huge")
     with pytest.raises(BenchError, match=r"point 'nonesuch'.*bench list; workloads: .*throughput,"):
         plan.select(profiles.profile("smoke", ["nonesuch"]), MODELS)
 

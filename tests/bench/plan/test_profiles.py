@@ -9,25 +9,19 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from bench import BenchError
 from bench.analysis.stats import LEVEL, MIN_BLOCKS
 from bench.analysis.stats.memory import MIN_CONNECTION_COUNTS, theil_sen
 from bench.conditions.held import RAMP_PER_S, TLS_RAMP_PER_S
 from bench.plan import plan, profiles
-from bench.plan.participants import BASE, CITED, PINNED, TLS_PAGES, TWIN, usually
+from bench.plan.participants import BASE, CITED, PINNED, TWIN, usually
 from bench.plan.workloads import Point, c10k
-from crawlers.registry import MODELS, names
+from crawlers.registry import MODELS
 
 PROFILES = sorted(profiles.PROFILES)
 
 
 def points(profile: str) -> dict[str, Point]:
     return {point.id: point for point in profiles.profile(profile).points}
-
-
-def test_an_unknown_profile_names_those_there_are() -> None:
-    with pytest.raises(BenchError, match=r"unknown profile 'huge'.*smoke, quick, headlines"):
-        profiles.profile("huge")
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -153,10 +147,6 @@ def test_connections_held_over_tls_are_opened_more_slowly_and_recorded() -> None
     assert plain.tls is None
     assert over.params["tls"] == "TLS 1.3, ecdsa, tickets"
     assert not {"tls", "modes"} & plain.params.keys()  # as before there was any TLS
-
-
-def test_every_backend_that_a_table_names_exists() -> None:
-    assert {*CITED, *TLS_PAGES} <= set(names())
 
 
 # --- processors -------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from mmap import mmap
 from pathlib import Path
 from unittest import mock
@@ -359,8 +359,6 @@ def test_killing_the_harness_leaves_no_stopped_process_behind() -> None:
         time.sleep(0.1)
         harness.kill()
     wait_for(lambda: not any(map(psutil.pid_exists, pids)), "some of them are left behind")
-    with suppress(ProcessLookupError):
-        harness.kill()
 
 
 def fabricated(reached: Sequence[Sequence[float]]) -> list[TurnTaken]:

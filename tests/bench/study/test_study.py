@@ -110,9 +110,7 @@ def test_a_run_never_loses_the_one_before(tmp_path: Path) -> None:
 
 
 def test_only_what_was_measured_alike_is_resumed(tmp_path: Path) -> None:
-    with pytest.raises(
-        StudyError, match=r"no record; measure one with python -m bench study things$"
-    ):
+    with pytest.raises(StudyError, match=r"record; measure one with python -m bench study things$"):
         Programs().run(tmp_path, resume=True)
     Programs(stop=1).run(tmp_path)
     file = STUDY.file(tmp_path)
