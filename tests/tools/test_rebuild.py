@@ -98,6 +98,13 @@ def test_a_folder_is_what_its_records_give(name: str, results: list[Path], tmp_p
 
 
 @pytest.mark.slow
+def test_the_chart_for_a_phone_has_the_words_of_the_records(tmp_path: Path) -> None:
+    rebuild.draw_for_a_phone(tmp_path / "memory.svg")
+    drawn, kept = (folder / "memory.svg" for folder in (tmp_path, ROOT / "docs"))
+    assert words(drawn.read_text()) == words(kept.read_text())
+
+
+@pytest.mark.slow
 def test_the_package_carries_what_the_published_campaigns_give(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
