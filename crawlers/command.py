@@ -20,7 +20,6 @@ from itertools import takewhile
 from pathlib import Path
 from pkgutil import resolve_name
 from tempfile import TemporaryDirectory
-from typing import NoReturn
 
 from rich.console import Console
 
@@ -37,7 +36,7 @@ from crawlers.summary import (
     url_line,
     why_not_fetched,
 )
-from crawlers.terminal import forget_impossible_size
+from crawlers.terminal import Parser, forget_impossible_size
 
 EPILOG = """\
 examples:
@@ -112,15 +111,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return FAILED
     except KeyboardInterrupt:
         return INTERRUPTED
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser whose error messages are one line."""
-
-    def error(self, message: str) -> NoReturn:
-        """Print the message and exit."""
-        complain(f"{message} (see --help)")
-        sys.exit(USAGE)
 
 
 def between(least: float, most: float, kind: Callable[[str], float]) -> Callable[[str], float]:

@@ -27,11 +27,11 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import NoReturn
 
 from crawlers.chapter import CRAWLS, STEPS, judge, trace
 from crawlers.job import CrawlReport, Job, JobError, PageResult
 from crawlers.origins import make_origin, normal_root, origin_prefix
+from crawlers.terminal import Parser
 
 SITE = "tree:200:5:2048"
 FEW, MANY = 10, 100
@@ -83,15 +83,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser whose error messages are one line."""
-
-    def error(self, message: str) -> NoReturn:
-        """Print the message and exit."""
-        shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in message[:1000])
-        self.exit(2, f"crawlers: {shown} (see --help)\n")
 
 
 def make_parser() -> argparse.ArgumentParser:

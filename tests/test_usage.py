@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import shlex
 import signal
 import socket
-import subprocess
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +14,6 @@ import pytest
 
 from bench.__main__ import main as bench_main
 from bench.cli import command
-from bench.launch import ROOT
 from bench.text import CONTROL
 from crawlers.__main__ import main as crawlers_main
 from server.__main__ import main as server_main
@@ -78,6 +75,7 @@ CRAWLERS = [
     ("threads URL --\u202e", ""),
     ("conformance 'a\nb'", ""),
     ("conformance", "needs the name of a backend"),
+    ("conformance asyncio:nope", "crawlers: loop asyncio:nope: AttributeError: "),
     ("conformance thread", "did you mean threads? "),
     ("chapter --svg x", "--svg goes with --trace"),
     ("chapter --trace 0", "at least 1 page"),
@@ -234,16 +232,6 @@ def test_a_tool_answers_in_one_line_or_with_help(
     assert done.returncode == (0 if helped else 2)
     assert words in (done.stdout if helped else done.stderr.splitlines()[-1])
     assert f"python -m tools.{name}" in done.stdout.splitlines()[0] if helped else not done.stdout
-
-
-def test_a_reader_that_leaves_ends_a_tool_quietly() -> None:
-    """``| head`` was a traceback."""
-    reader, writer = os.pipe()
-    os.close(reader)
-    words = [sys.executable, "-m", "tools.sidebyside"]
-    done = subprocess.run(words, stdout=writer, stderr=subprocess.PIPE, cwd=ROOT, check=False)
-    os.close(writer)
-    assert (done.returncode, done.stderr) == (1, b"")
 
 
 @pytest.mark.parametrize(

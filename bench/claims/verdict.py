@@ -1,11 +1,11 @@
 """A claim, the number now, and the verdict that follows from both.
 
 A claim is a file of ``sentences/``: its source, and readings, each with the bounds within which it
-counts as true. A ratio is the paired one of :mod:`bench.analysis.stats`; where the statistics
-show no difference, its interval is drawn out to 1, because 1 is not excluded. A slope of memory has
-Theil and Sen's interval, and an experiment's value Student's over its repeats or, if values may
-be 0, the whole range. The interval of a reading lies inside the claim's bounds, outside them, or
-overlaps a bound: that is the verdict on it. A reading without bounds is of a case
+counts as true. A ratio is the paired one of :mod:`bench.analysis.stats`; where the statistics show
+no difference, its interval is drawn out to 1, because 1 is not excluded. A slope of memory has
+Theil and Sen's interval, and an experiment's value Student's over its repeats or, if values may be
+0 or are fewer than five, the whole range. The interval of a reading lies inside the claim's bounds,
+outside them, or overlaps a bound: that is the verdict on it. A reading without bounds is of a case
 of which the claim says nothing: it is there for comparison, and has no verdict.
 """
 
@@ -306,7 +306,7 @@ def interval_of(values: Sequence[float]) -> ValueRange:
     """Value and interval over repeats: Student's if possible, otherwise the whole range."""
     if len(set(values)) > 1 and len(values) >= stats.MIN_BLOCKS and min(values) > 0:
         logs = [log(value) for value in values]
-        low, high = stats.log_interval(logs)
+        low, high, _ = stats.student(logs)
         return exp(sum(logs) / len(logs)), exp(low), exp(high)
     return float(median(values)), float(min(values)), float(max(values))
 

@@ -123,7 +123,8 @@ def _headline(moved: list[str], changes: Mapping[str, Ratio], base: str) -> Head
     text = f"{listing(flips)} change" if len(flips) > 1 else f"{listing(flips)} changes"
     if not moved:
         text = "Nothing that is held equal changes"
-    behind = f"{len(moved)} of {plural(len(changes), 'ratio')}, {plural(blocks, 'block')}"
+    more = ", not corrected for their number" * bool(moved)
+    behind = f"{len(moved)} of {plural(len(changes), 'ratio')}{more}, {plural(blocks, 'block')}"
     only = few(blocks)
     return Headline(
         f"{text} a ratio to {base} by more than 5 %{only}", "no interval" if only else behind
@@ -140,7 +141,8 @@ def _table(measured: Measured, changes: Mapping[str, Ratio], base: str) -> Table
     heads = ["as always", "flipped", *(f"{label}, × {base}" for label in labels)]
     about = (
         f"Processor time per crawled page over that of {base}, as always → flipped, medians over "
-        f"blocks. {CHANGED}: the change exceeds 5 % and the noise floor."
+        f"blocks. {CHANGED}: the change exceeds 5 % and the noise floor. Where nothing changes, "
+        "about one ratio in a hundred has it all the same."
     )
     return Table("What is held equal", [name("flip"), *map(Column, heads)], rows, about=about)
 

@@ -202,14 +202,14 @@ def _headline(kind: str, held: Collection[MemoryFit], takes: str) -> Headline | 
 
     text = say([high.median, low.median])
     quotes = [f"{kind}/{row.label}" for row in (most, least) if in_all]
-    if not (most.fitted and least.fitted):
-        only = few(number) or f", in {plural(number, 'trial')} each"
-        behind = "no interval from one number of connections"
-        return Headline(f"{text}{only}", behind, (), every, quotes, say)
     if high.low <= low.high or high.median <= CLEAR * low.median:
         much = "as much" if in_all else "as much user memory"
         text = f"{takes} about {much} with every model"
         return Headline(text, plural(number, "block"), numbers=every)
+    if not (most.fitted and least.fitted):
+        only = few(number) or f", in {plural(number, 'trial')} each"
+        behind = "no interval from one number of connections"
+        return Headline(f"{text}{only}", behind, (), every, quotes, say)
     of = min((most, least), key=lambda row: row.trials)
     ranges = " and ".join(f"{tenths(side.low)} to {tenths(side.high)}" for side in (high, low))
     behind = f"{ranges} KiB: {stats.AT_LEVEL} intervals of the fitted slopes, "

@@ -2,9 +2,9 @@
 
 A question names the numbers behind its headlines
 (:attr:`bench.questions.question.Headline.numbers`), and everything here goes through all of them.
-Campaigns of one release of the interpreter on one make of processor are combined. The package
-carries what the campaigns under ``results/headlines`` gave, so a reader's own campaign says where
-its numbers lie.
+Campaigns of one profile, on one release of the interpreter and one make of processor, are combined.
+The package carries what the campaigns under ``results/headlines`` gave, so a reader's own campaign
+says where its numbers lie.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import chain, groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
@@ -78,10 +80,12 @@ class Quantity(Record):
 
 
 class CampaignGroup(Record):
-    """The campaigns of one release of the interpreter on one make of processor."""
+    """The campaigns of one profile on one release of the interpreter and one make of processor."""
 
     python: str  # "CPython 3.15"
     processor: str  # "Intel Xeon"
+    profile: str  # another one asks for other work under the same name: hold at 10,000, not 1,000
+    several: dict[str, list[str]]  # package -> its versions, where campaigns differ
     campaigns: list[GroupMember]
     numbers: dict[str, Quantity]  # by question and key: "churn/opening/threads"
 
@@ -100,7 +104,7 @@ class CampaignGroup(Record):
         places = range(1, len(self.campaigns) + 1)
         heads = [words("number"), words("unit"), *(Column(f"campaign {n}", drop=1) for n in places)]
         return Table(
-            f"Headlines over {self.size}, {self.python}, {self.processor}",
+            f"Headlines over {self.size}, {self.python}, {self.processor}, profile {self.profile}",
             [*heads, Column("combined"), Column("the next campaign"), words("which is")],
             [
                 [
@@ -124,7 +128,8 @@ class CampaignGroup(Record):
                 + f"; counts with campaign {member.counts_with + 1}, an hour or less before it"
                 * (member.counts_with != n - 1)
                 for n, member in zip(places, self.campaigns, strict=True)
-            ],
+            ]
+            + [f"of several versions: {name} {listing(of)}" for name, of in self.several.items()],
         )
 
 
@@ -173,7 +178,7 @@ def combine(campaigns: Sequence[Path]) -> Groups:
             f"no campaign in {shown(FOLDER)}: name some, or measure them on different days with "
             f"python -m bench run --profile headlines --results {shown(FOLDER)}"
         )
-    groups: dict[tuple[str, str], list[Analysis]] = defaultdict(list)
+    groups: dict[tuple[str, str, str], list[Analysis]] = defaultdict(list)
     seen: set[str] = set()
     for analysis in sorted(
         (analysis_in(store.trials_file(folder)) for folder in folders),
@@ -185,8 +190,8 @@ def combine(campaigns: Sequence[Path]) -> Groups:
         if not numbers(analysis):
             raise CombineError(f"campaign {name} has no number that a headline rests on")
         seen.add(name)
-        environment = analysis.campaign.environment
-        groups[release(environment), processor(environment)].append(analysis)
+        on = analysis.campaign.environment
+        groups[release(on), processor(on), analysis.campaign.profile].append(analysis)
     combined = [_group(*of, analyses) for of, analyses in groups.items()]
 
     def rank(group: CampaignGroup) -> tuple[list[int], int]:
@@ -195,7 +200,7 @@ def combine(campaigns: Sequence[Path]) -> Groups:
     return Groups(groups=sorted(combined, key=rank, reverse=True))
 
 
-def _group(python: str, on: str, analyses: Sequence[Analysis]) -> CampaignGroup:
+def _group(python: str, on: str, profile: str, analyses: Sequence[Analysis]) -> CampaignGroup:
     numbers_of = [numbers(analysis) for analysis in analyses]
     first = independent([analysis.campaign for analysis in analyses])
     quantities = {}
@@ -218,7 +223,17 @@ def _group(python: str, on: str, analyses: Sequence[Analysis]) -> CampaignGroup:
         )
         for analysis, place in zip(analyses, first, strict=True)
     ]
-    return CampaignGroup(python=python, processor=on, campaigns=members, numbers=quantities)
+    packages = [analysis.campaign.environment.packages.items() for analysis in analyses]
+    found = groupby(sorted({*chain(*packages)}), itemgetter(0))
+    versions = {name: [version for _, version in of] for name, of in found}
+    return CampaignGroup(
+        python=python,
+        processor=on,
+        profile=profile,
+        several={name: of for name, of in versions.items() if len(of) > 1},
+        campaigns=members,
+        numbers=quantities,
+    )
 
 
 # --- what is published -------------------------------------------------------------------

@@ -49,6 +49,7 @@ MEMORY_TOLERANCE: Final = 0.02
 """The total memory of one machine differs a little from boot to boot."""
 INCOMPLETE: Final = "What is missing cannot be compared"
 LOST: Final = "Valid in A, planned and not valid in B"
+TOGETHER: Final = "Another hour alone can do that, and leaves ratios to the base as they are"
 
 
 class CompareError(BenchError):
@@ -143,7 +144,15 @@ def compare(first: Analysis, second: Analysis, *, force: bool = False) -> Machin
             "the same in both, and nothing else is judged (were they run with the same profile?)"
         )
     unlike = [point for point, params in asked_a.items() if params != asked_b.get(point, params)]
+    found = Counter((row.metric, row.verdict) for row in rows if row.low is not None)
+    every = Counter(row.metric for row in rows if row.low is not None)
+    together = [
+        f"{number} of {every[metric]} by {SHORT[metric]} are {verdict}"
+        for (metric, verdict), number in found.items()
+        if verdict in ("better", "worse") and 2 * number > every[metric]
+    ]
     notes = {
+        TOGETHER: together,
         "These are different machines: --force judges them all the same": machines,
         "Not compared, because A and B ask for different work": unlike,
         INCOMPLETE: [why for records in (a, b) if (why := unfinished(records))],

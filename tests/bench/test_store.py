@@ -77,13 +77,8 @@ def test_an_end_before_a_resume_is_not_the_end(tmp_path: Path) -> None:
     assert store.load(file).end is None
 
 
-def line(**changes: object) -> bytes:
-    record = json.loads(RECORDS[0].model_dump_json()) | changes
-    return json.dumps(record).encode() + b"\n"
-
-
-def trial(**changes: object) -> bytes:
-    record = json.loads(RECORDS[2].model_dump_json()) | changes
+def line(place: int = 0, **changes: object) -> bytes:
+    record = json.loads(RECORDS[place].model_dump_json()) | changes
     return json.dumps(record).encode() + b"\n"
 
 
@@ -102,8 +97,8 @@ UNREADABLE = {
     "zone": (line(created="2026-11-21T09:00:00"), ":1: not a valid .*created.*zone"),
     "bytes": (line() + b"\xff\xfe\n" + line(), ":2: not JSON"),
     "two": (line() + line(), "two campaigns in one file"),
-    "repeated": (line() + 2 * trial(), "callbacks#2 at throughput-1 is there twice for block 0"),
-    "headless": (RECORDS[1].model_dump_json().encode() + b"\n", "not a campaign record"),
+    "repeated": (line() + 2 * line(2), "callbacks#2 at throughput-1 is there twice for block 0"),
+    "headless": (line(1), "not a campaign record"),
 }
 
 
@@ -125,27 +120,20 @@ def test_a_missing_campaign_is_reported(tmp_path: Path) -> None:
         store.load(tmp_path / ("x" * 300))
 
 
-def test_two_writers_cannot_share_a_campaign(tmp_path: Path) -> None:
-    file = tmp_path / store.FILE_NAME
-    with (
-        Log(file, create=True),
-        pytest.raises(StoreError, match="another run is writing"),
-    ):
-        Log(file, create=False)
-
-
-def test_an_existing_campaign_is_never_overwritten(tmp_path: Path) -> None:
-    file = tmp_path / store.FILE_NAME
-    write(file, RECORDS[:1])
-    with pytest.raises(StoreError, match="exists"):
-        Log(file, create=True)
-
-
-def test_where_no_folder_can_be_made_another_is_asked_for(tmp_path: Path) -> None:
-    """Permission was denied for trials.jsonl, a file that the user had never heard of."""
-    (tmp_path / "results").write_text("")
-    with pytest.raises(StoreError, match="Not a directory; choose another folder"):
-        Log(tmp_path / "results" / "20261128" / store.FILE_NAME, create=True)
+@pytest.mark.parametrize(
+    ("file", "create", "why"),
+    [
+        ("mine", False, "another run is writing"),
+        ("mine", True, "exists"),
+        # Permission was denied for trials.jsonl, a file that the user had never heard of.
+        ("mine/20261128/trials.jsonl", True, "Not a directory; choose another folder"),
+    ],
+)
+def test_no_campaign_is_written_over_another(
+    tmp_path: Path, file: str, why: str, *, create: bool
+) -> None:
+    with Log(tmp_path / "mine", create=True), pytest.raises(StoreError, match=why):
+        Log(tmp_path / file, create=create)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
@@ -186,9 +174,8 @@ def test_a_campaign_that_a_full_disk_kept_from_beginning_leaves_nothing(
 
 
 def test_records_of_older_campaigns_without_a_plan_still_load(tmp_path: Path) -> None:
-    head = json.loads(RECORDS[0].model_dump_json())
-    del head["plan"]
-    (tmp_path / store.FILE_NAME).write_text(json.dumps(head) + "\n")
+    head = RECORDS[0].model_dump_json(exclude={"plan"})
+    (tmp_path / store.FILE_NAME).write_text(head + "\n")
     assert isinstance(store.load(tmp_path).campaign, CampaignRecord)
 
 

@@ -149,13 +149,6 @@ def test_verbose_prints_each_url_as_it_comes(backend: str) -> None:
     assert crawler.returncode == 0
 
 
-def test_conformance_of_a_misspelt_loop_is_one_line() -> None:
-    done = python("-m", "crawlers", "conformance", "asyncio:nope")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("crawlers: loop asyncio:nope: AttributeError: ")
-    assert done.stderr.count("\n") == 1
-
-
 def test_a_loop_is_tested_from_its_folder(tmp_path: Path) -> None:
     """As the guide has it; every test said "is its folder on PYTHONPATH?"."""
     (tmp_path / "mine.py").write_text("from asyncio import new_event_loop as loop\n")

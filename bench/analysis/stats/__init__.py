@@ -68,7 +68,6 @@ from bench.analysis.stats.ratios import (
     block_values,
     corrected,
     floor_words,
-    log_interval,
     of_slopes,
     ratio,
     student,

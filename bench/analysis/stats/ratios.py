@@ -118,11 +118,6 @@ def student(values: Sequence[float]) -> tuple[float, float, float]:
     return mean - reach, mean + reach, 2.0 * float(special.stdtr(freedom, -abs(mean) / error))
 
 
-def log_interval(logs: Sequence[float]) -> tuple[float, float]:
-    """The interval of a mean; see :func:`student`."""
-    return student(logs)[:2]
-
-
 def ratio(
     base_blocks: Mapping[int, float],
     other_blocks: Mapping[int, float],

@@ -2,8 +2,8 @@
 
 Prints each number behind a headline, campaign by campaign, and from five campaigns on an interval
 for the next one. Two on one boot that began less than an hour apart count as one. Campaigns of
-different releases of the interpreter, or on different processors, are not combined. To a file or
-pipe it prints Markdown.
+different profiles or releases of the interpreter, or on different processors, are not combined. To
+a file or pipe it prints Markdown.
 
   python -m bench combine                          those under results/headlines
   python -m bench combine results/A results/B      these

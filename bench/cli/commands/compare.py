@@ -4,6 +4,9 @@ Shows how their environments differ, and each backend in A and in B with ratio a
 machines differ, only verdicts against the base can be compared: it says which agree. Exits with 1
 if something got worse by more than the noise floor, or if a campaign is incomplete.
 
+Times depend on the hour. Of 17 pairs of successive campaigns of the same code, 8 differed by more,
+and 3 exited with 1, while 492 of 498 verdicts against the base agreed and none was opposite.
+
   python -m bench compare results/BEFORE results/AFTER
   python -m bench compare results/reference 20261121-051200-1a2b3c --json
 """

@@ -294,11 +294,17 @@ class Slide:
         )
         centres = spread_apart([y for (_, y), _ in ends], line, box.y0, box.y1)
         start = max(box.x1, *(x + 4.0 for (x, _), _ in ends))
-        for ((x, y), item), centre in zip(ends, centres, strict=True):
-            weight = "bold" if item.bold else "normal"
-            # A leader across the plot would look like data: the name stands where the line ends.
-            far = x + measure(item.text, size, weight) + FAR < box.x1
-            place = x + 4 if far else start
+        weights = ["bold" if item.bold else "normal" for _, item in ends]
+        far = [
+            x + measure(item.text, size, weight) + FAR < box.x1
+            for ((x, _), item), weight in zip(ends, weights, strict=True)
+        ]
+        last = max(x for (x, _), _ in ends)
+        each = zip(ends, centres, weights, far, strict=True)
+        for ((x, y), item), centre, weight, inside in each:
+            # A leader across the plot would look like data: the name stands where the line ends,
+            # and beside all marks where there is no line.
+            place = (last if all(far) else x) + 4 if inside else start
             self._line(
                 [x + 8, place + 14], [y, centre], color=item.colour, linewidth=1.0, alpha=0.7
             )

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from bench.capacity import costs
-from bench.questions import hold
+from bench.questions import hold, memory
 from bench.report import export
 from bench.report.charts import story
-from tests.bench.questions.campaigns import encrypted, for_users, holding, kept
+from tests.bench.questions.campaigns import encrypted, for_users, holding, indifferent, kept
 from tests.bench.sure import sure
 from tests.bench.synthetic import analysed, gathered, where
 from tools.quotes import NotShownError, Numbers
@@ -33,6 +33,13 @@ def test_the_export_has_the_trials_over_tls() -> None:
     assert {"plain", "tls", "churn", "handshake", "tickets", None} == modes
     over = {(row["handshakes_full"], row["tls"]) for row in rows if row["mode"] == "handshake"}
     assert over == {(500, "TLS 1.3, ecdsa, no tickets")}
+
+
+def test_one_number_of_connections_contrasts_no_models_that_are_alike() -> None:
+    """It said "6.2 KiB with async/await and 6.2 KiB with threads, in one trial"."""
+    lines = kept(indifferent("c10k", blocks=1), lambda trial: trial.point == "c10k-1000")
+    said = sure(sure(memory.answer(analysed(lines))).headline).text
+    assert said == "An idle connection uses about as much with every model"
 
 
 def test_a_chart_of_nothing_is_not_drawn() -> None:

@@ -18,11 +18,11 @@ from bench.questions import analysis_in
 from bench.questions.question import Headline
 from bench.report import campaigns, findings
 from bench.report.campaigns import Groups, Quantity, ends
-from bench.schema import CampaignRecord
+from bench.schema import TrialRecord
 from bench.text import significant
 from tests.bench.cli.test_cli import save
 from tests.bench.sure import sure
-from tests.bench.synthetic import campaign, environment, in_turns
+from tests.bench.synthetic import altered, campaign, environment, in_turns, replaced
 from tools import quotes
 
 RATIO = "page/cpu_ms_per_1000/throughput-100/threads/callbacks"
@@ -34,22 +34,21 @@ def made(
     python: str = "CPython 3.11.9",
     dear: float = 2.0,
     cpu: str = "AMD EPYC",
+    profile: str = "headlines",
 ) -> Path:
     """A campaign of its own hour, in which threads cost so many times as much as callbacks."""
-    lines = campaign(
-        base="callbacks", blocks=5, samples=10, workloads=("throughput", "c10k"), seed=number
-    )
-    head = lines[0]
-    assert isinstance(head, CampaignRecord)
-    name = f"2026112{number}-080000-aaaaaa"
+    workloads, name = ("throughput", "c10k"), f"2026112{number}-080000-aaaaaa"
+    made = campaign(base="callbacks", blocks=5, samples=10, workloads=workloads, seed=number)
     created = f"2026-11-2{number}T08:00:00Z"
     found = environment(python=python, boot=f"b{number}", cpu_model=cpu)
-    lines[0] = head.model_copy(update={"campaign": name, "created": created, "environment": found})
-    for place, line in enumerate(lines[1:], 1):
-        if line.kind == "trial" and line.point == "throughput-100":
-            cost = 20.0 * (dear if line.label == "threads" else 1.0) * (1 + line.block / 100)
-            lines[place] = in_turns(line, cost)
-    return save(folder / name, lines)
+
+    def turned(trial: TrialRecord) -> TrialRecord:
+        us = 20.0 * (dear if trial.label == "threads" else 1.0) * (1 + trial.block / 100)
+        return in_turns(trial, us) if trial.point == "throughput-100" else trial
+
+    head, *lines = replaced(made, turned)
+    head = altered(head, campaign=name, created=created, environment=found, profile=profile)
+    return save(folder / name, [head, *lines])
 
 
 @pytest.fixture(scope="module")
@@ -92,16 +91,20 @@ def test_the_command_prints_markdown_to_a_pipe_and_one_object_as_json(
     assert "- campaign 2: 20261122-080000-aaaaaa, 2026-11-22T08:00, boot b2" in table
 
 
-def test_interpreters_are_not_combined_and_near_campaigns_count_once(tmp_path: Path) -> None:
+def test_only_what_is_alike_is_combined_and_near_campaigns_count_once(tmp_path: Path) -> None:
+    """A reference holds 10,000 connections where headlines hold 1,000, by the same name."""
     files = [made(tmp_path, 1), made(tmp_path, 2, "CPython 3.15.2"), made(tmp_path, 3)]
-    near = files[2] / store.FILE_NAME
+    near, reference = files[2] / store.FILE_NAME, made(tmp_path, 4, profile="reference")
     text = near.read_text().replace("2026-11-23T08:00", "2026-11-21T08:30").replace('"b3"', '"b1"')
-    near.write_text(text)
-    newest, oldest = campaigns.combine(files).groups
+    near.write_text(text.replace('"uvloop":"0.21.0"', '"uvloop":"0.22.1"'))
+    newest, oldest, other = campaigns.combine([*files, reference]).groups
     assert [newest.python, oldest.python] == ["CPython 3.15", "CPython 3.11"]
+    assert [oldest.profile, other.profile] == ["headlines", "reference"]
+    assert "profile reference" in other.table().caption
     assert oldest.numbers[RATIO].combined.campaigns == 1
     assert [one.counts_with for one in oldest.campaigns] == [0, 0]
     assert "counts with campaign 1" in oldest.table().notes[1]
+    assert oldest.table().notes[2] == "of several versions: uvloop 0.21.0 and 0.22.1"
 
 
 @pytest.mark.parametrize(

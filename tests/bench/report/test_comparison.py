@@ -15,7 +15,7 @@ from bench.report import comparison
 from bench.report.comparison import INCOMPLETE, LOST, CompareError, MachineComparison
 from bench.schema import PointPlan
 from bench.store import Records
-from tests.bench.synthetic import altered, campaign, environment, gathered, where
+from tests.bench.synthetic import MODELS, altered, campaign, environment, gathered, where
 
 
 def records(
@@ -65,6 +65,14 @@ def test_what_got_slower_is_worse_and_what_got_faster_is_better() -> None:
     assert verdicts["callbacks"] == "no difference shown"
     assert worse(found) == {"threads"}
     assert found.failed
+    assert comparison.TOGETHER not in found.notes
+
+
+def test_what_moves_all_may_be_the_hour() -> None:
+    """Of 17 pairs of published campaigns of the same code, 5 had most rows worse, or better."""
+    found = compared(records(), records(dict.fromkeys(MODELS, 1 / 1.36), seed=2))
+    assert found.notes[comparison.TOGETHER] == ["16 of 16 by pages/s are worse"]
+    assert {row.agreement for row in found.rows} <= {None, "agree", "neither"}
 
 
 RATES, FASTER = [100.0, 101, 99, 100, 100.5], [103.0, 104, 102, 103, 103.5]

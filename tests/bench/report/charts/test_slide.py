@@ -113,6 +113,21 @@ def test_no_word_of_a_title_is_left_alone() -> None:
     assert all(" " in line for line in lines)
 
 
+def test_names_beside_single_points_lie_on_no_mark() -> None:
+    """Where a campaign has one number of slots, each name lay on the bars of the next backends."""
+    others = ("throughput-1", "throughput-10", "throughput-1000")
+    kept = [r for r in made() if not (isinstance(r, TrialRecord) and r.point in others)]
+    design = designs(kept)["throughput"]
+    look = Look("wide", synthetic.MODELS)
+    with style(look):
+        figure = laid_out(design, look).figure
+        names = [text for text in figure.texts if text.get_text().endswith("k")]
+        left = {text.get_window_extent().x0 for text in names}
+        marks = [line.get_window_extent().x1 for line in figure.axes[0].lines]
+    assert len(names) == len(synthetic.MODELS)
+    assert min(left) > max(marks)
+
+
 def test_spread_apart() -> None:
     assert spread_apart([10, 50], 20, 0, 100) == [10, 50]
     assert spread_apart([50, 50, 50], 20, 0, 100) == [30, 50, 70]
