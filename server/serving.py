@@ -91,14 +91,16 @@ async def serve(
         site.ports |= {name: name_of(trap.sockets[0]) for name, trap in traps.items()}
     facts = tls.facts if tls else None
     ready = describe(core, settings.seed, name_of(listening), name_of(control), facts)
-    say(json.dumps(ready) if settings.json else for_people(ready))
-    await stopped.wait()
-    poller.stop()
-    for listener in (server, answers, *traps.values()):
-        listener.close()
-    core.close()
-    if handshakes is not None:
-        handshakes.close()
+    try:
+        say(json.dumps(ready) if settings.json else for_people(ready))
+        await stopped.wait()
+    finally:
+        poller.stop()
+        for listener in (server, answers, *traps.values()):
+            listener.close()
+        core.close()
+        if handshakes is not None:
+            handshakes.close()
 
 
 def describe(

@@ -39,6 +39,7 @@ def test_what_cannot_be_written_ends_it_without_a_traceback(
     redirection: str, arguments: list[str], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)  # argparse ignores errors of write()
+    monkeypatch.setenv("PYTHONWARNINGS", "default::ResourceWarning")  # of what it left open
     done = shell(redirection, *arguments)
     assert done.returncode == 1
     assert done.stderr == f"python -m server: cannot write to standard output: {said}\n"
