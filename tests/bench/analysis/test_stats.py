@@ -386,6 +386,13 @@ def test_a_family_is_corrected_as_scipy_does(ps: list[float]) -> None:
     assert kept == [p <= 0.05 for p in adjusted]
 
 
+def test_theil_sen_is_not_moved_by_a_wild_trial() -> None:
+    x = [100.0, 1000.0, 5000.0, 10_000.0] * 3
+    y = [5.0 * v + 7 for v in x]
+    y[3] *= 10
+    assert stats.theil_sen(x, y)[0] == pytest.approx(5.0)
+
+
 def test_memory_fit_finds_the_slopes() -> None:
     fits = stats.fit_memory(made(workloads=("c10k",), samples=30, blocks=3))
     assert set(fits) == set(synthetic.MODELS)
