@@ -105,7 +105,9 @@ def lint(session: nox.Session) -> None:
     session.install("ruff>=0.8", "bandit>=1.8")
     session.run("ruff", "check", *session.posargs, ".")
     session.run("ruff", "format", *([] if "--fix" in session.posargs else ["--check"]), ".")
-    session.run("bandit", "-q", "-c", "pyproject.toml", "-r", "bench", "crawlers", "server", "tools")
+    session.run(
+        "bandit", "-q", "-c", "pyproject.toml", "-r", "bench", "crawlers", "server", "tools"
+    )
 
 
 @nox.session
