@@ -14,7 +14,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
@@ -32,11 +32,10 @@ from crawlers.summary import (
     as_json,
     print_summary,
     print_urls,
-    printable,
     url_line,
     why_not_fetched,
 )
-from crawlers.terminal import Parser, forget_impossible_size
+from crawlers.terminal import Parser, complain, forget_impossible_size, printable
 
 EPILOG = """\
 examples:
@@ -343,10 +342,3 @@ def writing() -> Iterator[None]:
             os.dup2(nothing.fileno(), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
             raise OutputError(error.strerror) from error
-
-
-def complain(message: str) -> None:
-    """Print one line on standard error, without anything that could control a terminal."""
-    if sys.stderr is not None:
-        with suppress(OSError):
-            print(f"crawlers: {printable(message)}", file=sys.stderr)

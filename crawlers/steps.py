@@ -31,7 +31,7 @@ from types import ModuleType
 from crawlers.chapter import CRAWLS, STEPS, judge, trace
 from crawlers.job import CrawlReport, Job, JobError, PageResult
 from crawlers.origins import make_origin, normal_root, origin_prefix
-from crawlers.terminal import Parser
+from crawlers.terminal import Parser, complain
 
 SITE = "tree:200:5:2048"
 FEW, MANY = 10, 100
@@ -72,14 +72,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except JobError as error:
-        print(f"crawlers: {error}", file=sys.stderr)
+        complain(str(error))
         return 2
     except ConnectionError as error:
-        print(f"crawlers: {options.url}: {(error.strerror or 'closed').lower()}", file=sys.stderr)
+        complain(f"{options.url}: {(error.strerror or 'closed').lower()}")
         return 1
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        print(f"crawlers: {where}{error.strerror}", file=sys.stderr)
+        complain(f"{where}{error.strerror}")
         return 1
     except KeyboardInterrupt:
         return 130

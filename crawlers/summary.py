@@ -12,6 +12,7 @@ from crawlers.job import CrawlReport, PageResult
 from crawlers.kinds import ERROR_KINDS
 from crawlers.origins import origin_prefix
 from crawlers.page import HTML
+from crawlers.terminal import printable
 
 NO_MORE = 20
 """Redirect hops that are followed to explain an answer; budgets are smaller."""
@@ -99,11 +100,6 @@ def url_line(url: str, row: PageResult, *, outside: bool = False) -> str:
     if row.error:
         line += f"  ! {row.error}"
     return printable(line)
-
-
-def printable(text: str) -> str:
-    """The text without control characters: a hostile server may have chosen it."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def as_json(

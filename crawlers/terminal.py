@@ -1,10 +1,12 @@
-"""The size of the terminal, where the environment says nonsense about it, and errors on it."""
+"""The terminal: errors in one line, nothing that could control it, and its size."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import re
+import sys
+from contextlib import suppress
 from typing import NoReturn
 
 SIZE = re.compile(r"[1-9][0-9]{0,3}")
@@ -15,8 +17,20 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the message and exit."""
-        shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in message)
-        self.exit(2, f"crawlers: {shown} (see --help)\n")
+        complain(f"{message} (see --help)")
+        sys.exit(2)
+
+
+def complain(message: str) -> None:
+    """Print one line on standard error, without anything that could control a terminal."""
+    if sys.stderr is not None:
+        with suppress(OSError):
+            print(f"crawlers: {printable(message)}", file=sys.stderr)
+
+
+def printable(text: str) -> str:
+    """The text without control characters: a hostile server may have chosen it."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def forget_impossible_size() -> None:

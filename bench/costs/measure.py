@@ -24,7 +24,7 @@ from bench.machine import cpu
 from bench.machine.instruments import Counts, Instrument
 from bench.plan import backends, workloads
 from bench.plan.backends import as_server
-from bench.plan.participants import MAIN_VARIANTS, Label, Participants, only
+from bench.plan.participants import CITED, Label, Participants, only
 from bench.plan.plan import PlannedTrial
 from bench.plan.profiles import SERVING
 from bench.plan.workloads import SITE_SEED, Point
@@ -73,13 +73,10 @@ WORKLOADS: dict[str, Callable[[int, int, Participants], Point]] = {
 }
 """What is counted, by the names of the charts."""
 
-OPENING = (*MODELS, *MAIN_VARIANTS)
-"""Who is counted with a connection for each page."""
-
 
 def takes_part(name: str, workload: str) -> bool:
     if workload == OPENED:
-        return name in OPENING
+        return name in CITED
     return workload == "fetch" or name != FLOOR
 
 

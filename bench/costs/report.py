@@ -19,7 +19,7 @@ from pydantic import Field
 from bench.analysis.stats import Spread, spread
 from bench.machine import instruments
 from bench.machine.instruments import INSTRUCTIONS, SYSCALL, SYSCALLS
-from bench.plan.participants import MAIN_VARIANTS
+from bench.plan.participants import CITED
 from bench.plan.profiles import SERVING
 from bench.schema import Record
 from bench.show.figures import Bars, Figure, Panel, Unit
@@ -122,7 +122,7 @@ def seed_words(accounts: Sequence[Account]) -> str:
     return plural(most, "hash seed") if least == most else f"{least} to {most} hash seeds"
 
 
-CHOSEN = (FLOOR, *dict.fromkeys((*MODELS, *MAIN_VARIANTS, *SERVING)))
+CHOSEN = (FLOOR, *dict.fromkeys((*CITED, *SERVING)))
 """The backends of README's tables, and of a chart that would have too many."""
 
 # --- chart: instructions of a page -----------------------------------------------------------

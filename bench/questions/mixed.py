@@ -12,7 +12,7 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.schedules import predicted_ms
-from bench.plan.participants import MAIN_VARIANTS
+from bench.plan.participants import CITED
 from bench.questions.columns import Read
 from bench.questions.question import Answer, bars, of_models
 from bench.schema import TrialRecord, Work
@@ -149,7 +149,7 @@ def answer(analysis: Analysis) -> Answer | None:
     amounts = sorted({trial.work.work_ms for trial in trials if trial.work})
     offered = listing([f"{count(rates[w])} requests/s at {w:g} ms" for w in sorted(rates)])
     wide = "Processes had every processor, the others one. " * ("processes" in waits.values)
-    ordered = [x for x in (*MODELS, *MAIN_VARIANTS) if x in waits.values]  # as in every chart
+    ordered = [x for x in CITED if x in waits.values]  # as in every chart
     chart = bars(
         waits.only(dict.fromkeys([*ordered, *waits.values])),
         head if alike else None,

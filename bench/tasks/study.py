@@ -16,7 +16,7 @@ from bench.analysis import stats
 from bench.machine import cpu, doctor, memory
 from bench.machine.doctor import Needs, available_bytes
 from bench.machine.memory import Reader, Snapshot
-from bench.plan.participants import MAIN_VARIANTS
+from bench.plan.participants import CITED
 from bench.schema import Record
 from bench.show.figures import Bars, Figure, Unit
 from bench.show.measured import US, Measure, Measured
@@ -24,7 +24,6 @@ from bench.show.table import Table, name
 from bench.study import Report, Run, Study, drawn
 from bench.study.runner import Process, Program
 from bench.text import KIB, count, number, significant, size_words
-from crawlers.registry import MODELS
 
 COUNTS: Final = (1_000, 10_000, 30_000, 100_000)
 """Numbers of tasks over which memory is fitted."""
@@ -244,7 +243,7 @@ def report(run: Run[TaskSample]) -> Report:
         about=f"Rebuild with `python -m bench study tasks --redraw`. Measured: {run.head.stamp}.",
         tables=tables(run),
         designs=list(designs(run)),
-        backends=list(dict.fromkeys((*MODELS, *MAIN_VARIANTS, *kinds))),
+        backends=list(dict.fromkeys((*CITED, *kinds))),
     )
 
 
