@@ -141,7 +141,7 @@ def without_the_lock() -> str:
             f"{sum(seen.voluntary for seen in used) / pages:.2f}",
             f"{sum(seen.involuntary for seen in used) / pages:.2f}",
             MISSING if total is None else text.significant(total / text.KIB, 3),
-            text.significant(middle(map(p99_response, latency[label])), 2),
+            text.significant(middle(map(p99_response, latency[label]), "median"), 2),
         ]
         rows.append([f"`{parsed.name}`", parsed.interpreter, *cells])
     heads = ["model", "CPython", "pages/s", "µs a page", "waits a page", "yields a page"]
@@ -149,7 +149,7 @@ def without_the_lock() -> str:
     machine = analysis.campaign.environment
     about = (
         f"Campaign `{analysis.campaign.campaign}`, {machine.cpu_model}, {machine.cpu_count} "
-        "processors; medians over blocks, waits and yields over all pages. A dash: opening "
+        "processors; waits and yields are over all pages. A dash: opening "
         "connections made the process smaller, because it gave memory back that it had taken "
         f"before. {held_without_the_lock()}"
     )
@@ -172,10 +172,10 @@ def held_without_the_lock() -> str:
     )
 
 
-def middle(values: Iterable[float | None]) -> float:
-    """The median of numbers that were all measured."""
+def middle(values: Iterable[float | None], how: stats.Average = "geometric mean") -> float:
+    """The average of numbers that were all measured."""
     measured = list(values)
-    value = stats.middle(measured)
+    value = stats.middle(measured, how)
     assert value is not None
     assert None not in measured
     return value
@@ -195,7 +195,7 @@ def steps() -> str:
     rows = [[f"{number} {step}"] for number, step in enumerate(CRAWLS, 1)]
     for row, step in zip(rows, CRAWLS, strict=True):
         for name, digits in columns.values():
-            value = stats.middle(values.get(f"{step}_{name}") for values in samples)
+            value = stats.middle((values.get(f"{step}_{name}") for values in samples), "median")
             row.append(MISSING if value is None else f"{value:,.{digits}f}")
     runs = text.plural(len(samples), "run")
     about = f"Medians of {runs}, {run.head.stamp}; 212 pages, user memory."
