@@ -770,7 +770,8 @@ def read_slowly(**options: Any) -> Lines:
 COSTED: Final = {
     question.NAME: columns
     for question in QUESTIONS
-    if type(columns := getattr(question, "COLUMNS", None)) in (Columns, ServedColumns)
+    if isinstance(columns := getattr(question, "COLUMNS", None), Columns)
+    and type(columns) in (Columns, ServedColumns)
 }
 """Whose campaign follows from their columns."""
 MEASURED: dict[str, Callable[..., Lines]] = {
