@@ -89,8 +89,10 @@ def test_windows_of_a_crawl_have_their_context_switches(tmp_path: Path) -> None:
 
 
 def test_ready_go_result(server: Server, tmp_path: Path) -> None:
-    told = command(server, tmp_path)
-    told.sets |= {"crawlers.tokens:WORKAROUND": 7, "crawlers.http:PARSER": "sys:platform"}
+    told = replace(
+        command(server, tmp_path),
+        sets={"crawlers.tokens:WORKAROUND": 7, "crawlers.http:PARSER": "sys:platform"},
+    )
     result = crawl(server, told)
     assert result.mechanism.items() > {"links": 7, "parser": sys.platform}.items()
     assert result.digest == server.digest
