@@ -12,7 +12,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 from typing import Final, Self
@@ -209,6 +209,7 @@ class Trial(Taker):
         )
         for condition in self.conditions:
             command = condition.command(command, self)
+            command = replace(command, sets=command.sets | dict(condition.sets))
         self.command = command
         self.worker.command(command)
 
