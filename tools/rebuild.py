@@ -48,7 +48,9 @@ from bench.show.table import MISSING
 from bench.show.words import machine_words
 from bench.study import Report
 from bench.tasks import study as tasks
+from crawlers.catalogue import OURS
 from crawlers.chapter import CRAWLS
+from server.models.catalogue import MODELS, SERVERS
 from tools import parser, quotes, sidebyside, start, table, with_block
 
 COMMANDS: Final = (
@@ -246,6 +248,28 @@ def served_tables() -> str:
     return "\n".join([*parts, costs_report.excerpt(run)])
 
 
+def variants_of_servers() -> str:
+    """The variants of docs/reference/servers.md; its stacks have a table of their own."""
+    rows = [
+        (f"`{each.name}`", each.summary, f"`{each.changes.partition(': ')[0][8:]}`")
+        for each in SERVERS.values()
+        if each.name not in MODELS and each.family != "stack"
+    ]
+    return "\n".join(table(["variant", "what it is", "changed against"], rows))
+
+
+def blind() -> str:
+    """What cannot be seen or done over TLS, and by which backends."""
+    found: dict[str, list[str]] = {}
+    for backend in OURS.values():
+        for kind in backend.cannot_see:
+            found.setdefault(f"does not show `{kind}`", []).append(f"`{backend.name}`")
+        if backend.no_https is not None:
+            found.setdefault(f"no https: {backend.no_https}", []).append(f"`{backend.name}`")
+    rows = [(what, ", ".join(names)) for what, names in sorted(found.items())]
+    return "\n".join(table(["what", "backends"], rows))
+
+
 # --- the schema of the records ---
 
 
@@ -293,7 +317,9 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     ("story", "steps"): steps,
     ("notebook/libraries", "libraries"): libraries,
     ("notebook/method-studies", equal.NAME): held_equal,
+    ("reference/servers", "variants"): variants_of_servers,
     ("reference/servers", "servers-tables"): served_tables,
+    ("https", "https-blind"): blind,
     ("reading-the-charts", "gallery"): partial(gallery, "reference"),
     ("interpreters", "gallery"): partial(gallery, "interpreters"),
     ("reference/interpreters", "without-the-lock"): without_the_lock,
