@@ -5,9 +5,9 @@ Every later line is a :class:`TrialRecord`, a :class:`CeilingRecord`, a :class:`
 an :class:`EndRecord`; ``kind`` says which. Charts, tables and the report are made from these
 lines alone, so everything that helps a reader to question a number is in here.
 
-Field names end in their unit: ``_s`` seconds, ``_ms`` milliseconds, ``_bytes`` bytes. A value
-that could not be measured is ``None``, and the record's ``reasons`` gives the reason under the
-same name.
+Field names end in their unit: ``_s`` seconds, ``_ms`` milliseconds, ``_bytes`` bytes. A ``Count``
+or an ``Amount`` is a number that cannot be negative. A value that could not be measured is
+``None``, and the record's ``reasons`` gives the reason under the same name.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def _current(version: int) -> int:
 
 
 Version = Annotated[int, AfterValidator(_current)]
-Seconds = Annotated[float, Field(ge=0, lt=1e12)]
-Rate = Annotated[float, Field(ge=0, lt=1e12)]
+Count = Annotated[int, Field(ge=0, lt=1 << 63)]
+Amount = Annotated[float, Field(ge=0, lt=1e12)]
 
 
 class Record(BaseModel):
@@ -58,9 +58,9 @@ class Environment(Record):
     kernel: str  # "Linux 6.18.44"
     machine: str  # "x86_64"
     cpu_model: str | None  # "AMD EPYC"
-    cpu_count: int  # that the campaign could use
-    cpu_quota: float | None  # cgroup quota in processors, None when unlimited
-    memory_total_bytes: int
+    cpu_count: Count  # that the campaign could use
+    cpu_quota: Amount | None  # cgroup quota in processors, None when unlimited
+    memory_total_bytes: Count
     limits: dict[str, int | str | None]  # nofile, nproc, somaxconn, port range ...
     boot: str | None = None  # a hash of the kernel's random id of this boot; None if not recorded
     virtual: str | None = None  # "a container in a virtual machine"; None if neither, or not known
@@ -80,10 +80,10 @@ class PointPlan(Record):
 
     point: str  # "throughput-100"
     workload: str
-    blocks: int  # in how many blocks of the campaign this point is measured
+    blocks: Count  # in how many blocks of the campaign this point is measured
     labels: list[str]  # one trial of each of these per block
-    params: dict[str, int | float | str | None]  # as in TrialRecord
-    fewer: dict[str, int] = {}  # labels measured in only so many blocks
+    params: dict[str, Count | Amount | str | None]  # as in TrialRecord
+    fewer: dict[str, Count] = {}  # labels measured in only so many blocks
 
     def blocks_of(self, label: str) -> int:
         """In how many blocks this label takes part."""
@@ -104,7 +104,7 @@ class Rung(Record):
     summary: str  # what it is
     changes: str  # "against callbacks: the system call"
     against: str | None  # the backend it differs from in one thing
-    most: int | None  # connections it can hold at once, None for no limit
+    most: Count | None  # connections it can hold at once, None for no limit
     missing: str | None  # why it did not run
 
 
@@ -117,7 +117,7 @@ class CampaignRecord(Record):
     created: str  # ISO 8601, UTC
     profile: str  # "quick", or "quick+full" where --only took points of both
     seed: int  # decides the order of trials, which can be rebuilt from it
-    blocks: int  # the most of any point; see plan
+    blocks: Count  # the most of any point; see plan
     backends: list[str]  # in the order of tables
     base: str  # the backend that ratios are relative to
     twin: str | None  # the backend that runs twice in every block, as "<twin>#2"
@@ -148,42 +148,42 @@ class CampaignRecord(Record):
 class Cpu(Record):
     """Processor seconds over the timed part of the trial."""
 
-    client_user_s: Seconds
-    client_system_s: Seconds
-    server_user_s: Seconds | None
-    server_system_s: Seconds | None
+    client_user_s: Amount
+    client_system_s: Amount
+    server_user_s: Amount | None
+    server_system_s: Amount | None
 
 
 class Handshakes(Record):
     """TLS handshakes that the server has seen."""
 
-    full: int
-    resumed: int
-    failed: int
+    full: Count
+    resumed: Count
+    failed: Count
 
 
 class Ledger(Record):
     """The server's own counts for the trial."""
 
-    requests: int  # of all URLs
-    distinct: int  # URLs that were requested
-    repeated: int  # URLs that were requested more than once
-    connections_opened: int
-    peak_connections: int  # most that were open at once
-    peak_in_flight: int  # most requests that waited for their answer at once
-    requests_per_connection_max: int
-    pipelined: int | None = None  # sent before the answer to the one before; None: older records
+    requests: Count  # of all URLs
+    distinct: Count  # URLs that were requested
+    repeated: Count  # URLs that were requested more than once
+    connections_opened: Count
+    peak_connections: Count  # most that were open at once
+    peak_in_flight: Count  # most requests that waited for their answer at once
+    requests_per_connection_max: Count
+    pipelined: Count | None = None  # sent before the answer to the one before; None: older
     handshakes: Handshakes | None = None  # None: plain HTTP
 
 
 class HostNoise(Record):
     """Noise on the host: the time of a fixed loop before and after the trial, steal, load."""
 
-    probe_before_s: float
-    probe_after_s: float
+    probe_before_s: Amount
+    probe_after_s: Amount
     steal_s: float | None  # time that the host gave to other guests
-    load1: float | None  # load average of a minute
-    mhz: float | None  # clock frequency of the processor
+    load1: Amount | None  # load average of a minute
+    mhz: Amount | None  # clock frequency of the processor
 
 
 class Fairness(Record):
@@ -193,22 +193,22 @@ class Fairness(Record):
     two of them: the values of these ``quantiles`` over all slots, in ascending order.
     """
 
-    slots: int
-    until_s: float  # from the start until there was no more work
-    quantiles: list[float]
-    completions: list[float]
-    longest_gap_s: list[float]
-    silent: int  # slots that completed nothing
-    jain: float  # Jain's index: 1 if all are equal, 1/slots if one has all
+    slots: Count
+    until_s: Amount  # from the start until there was no more work
+    quantiles: list[Amount]
+    completions: list[Amount]
+    longest_gap_s: list[Amount]
+    silent: Count  # slots that completed nothing
+    jain: Amount  # Jain's index: 1 if all are equal, 1/slots if one has all
 
 
 class Windows(Record):
     """A crawl in windows of some hundred exchanges, as columns of equal length."""
 
-    exchanges: list[int]  # in the window
-    cpu_us: list[int]  # of the client, all threads
-    voluntary: list[int]  # context switches
-    involuntary: list[int]
+    exchanges: list[Count]  # in the window
+    cpu_us: list[Count]  # of the client, all threads
+    voluntary: list[Count]  # context switches
+    involuntary: list[Count]
 
 
 class Switches(Record):
@@ -218,8 +218,8 @@ class Switches(Record):
     turns, each stop adds switches of its own.
     """
 
-    voluntary: int
-    involuntary: int
+    voluntary: Count
+    involuntary: Count
     windows: Windows | None = None  # of workloads that look at them along the crawl
 
 
@@ -230,16 +230,16 @@ class Turns(Record):
     label had work. Throughput and processor time of the trial come from them.
     """
 
-    turn_s: float  # the intended length of a turn
-    taken: int  # number of turns
-    counted: int  # turns in counted rounds: all sums here are of these
-    exchanges: int  # completed in counted turns
-    wall_s: float  # of counted turns
-    cpu_s: float  # the worker's in them, its child processes included
-    server_cpu_s: float  # the server's process, polling included
+    turn_s: Amount  # the intended length of a turn
+    taken: Count  # number of turns
+    counted: Count  # turns in counted rounds: all sums here are of these
+    exchanges: Count  # completed in counted turns
+    wall_s: Amount  # of counted turns
+    cpu_s: Amount  # the worker's in them, its child processes included
+    server_cpu_s: Amount  # the server's process, polling included
     steal_s: float | None  # of wall_s, the host gave so much to other guests; in ticks of 10 ms
     beside: list[str]  # all labels that were alive together
-    spanned: int | None  # exchanges with a stop inside: not in the service times
+    spanned: Count | None  # exchanges with a stop inside: not in the service times
     aside_s: float = 0.0  # processor time of resuming and stopping many threads: not in cpu_s
 
     @property
@@ -265,14 +265,14 @@ class Latency(Record):
     fewer than ten would lie beyond it.
     """
 
-    count: int
-    min_ms: float
-    mean_ms: float
-    p50_ms: float
-    p90_ms: float
-    p99_ms: float
-    p99_9_ms: float | None  # None below 10,000 samples
-    max_ms: float
+    count: Count
+    min_ms: Amount
+    mean_ms: Amount
+    p50_ms: Amount
+    p90_ms: Amount
+    p99_ms: Amount
+    p99_9_ms: Amount | None  # None below 10,000 samples
+    max_ms: Amount
     hdr: str
 
 
@@ -286,17 +286,17 @@ class Work(Record):
 
     every: int = Field(ge=1)  # one page in so many
     seed: int  # decides which
-    work_ms: float  # what it should take alone
-    round_us: float  # what a round takes alone, measured before the trial
-    round_after_us: float | None = None  # and after it; None: only before
-    rounds: int  # for each page
-    pages: int  # worked on
-    expected: int  # pages that needed work
+    work_ms: Amount  # what it should take alone
+    round_us: Amount  # what a round takes alone, measured before the trial
+    round_after_us: Amount | None = None  # and after it; None: only before
+    rounds: Count  # for each page
+    pages: Count  # worked on
+    expected: Count  # pages that needed work
     check: int  # what the work came to
     check_expected: int
-    cpu_ms: float  # processor time for each page that needed work
-    wall_ms: float  # the same by the clock: longer where the thread did not have the processor
-    threads: int  # in how many threads of all processes it was done
+    cpu_ms: Amount  # processor time for each page that needed work
+    wall_ms: Amount  # the same by the clock: longer where the thread had no processor
+    threads: Count  # in how many threads of all processes it was done
     others: Latency | None  # of the pages that needed none
     worked: Latency | None  # of those that needed work
 
@@ -304,22 +304,22 @@ class Work(Record):
 class MemoryParts(Record):
     """Memory by owner, in bytes; None where no source exists (see ``reasons``)."""
 
-    user_bytes: int | None  # anonymous: Pss_Anon and Pss_Shmem of the worker
-    rss_bytes: int | None  # shared pages included; in no total
-    page_table_bytes: int | None  # VmPTE of the worker
-    kernel_stack_bytes: int | None  # threads × the size of a stack in the kernel
+    user_bytes: Count | None  # anonymous: Pss_Anon and Pss_Shmem of the worker
+    rss_bytes: Count | None  # shared pages included; in no total
+    page_table_bytes: Count | None  # VmPTE of the worker
+    kernel_stack_bytes: Count | None  # threads × the size of a stack in the kernel
     kernel_socket_bytes: int | None  # the client's side of the sockets
-    send_buffer_bytes: int | None  # kept by each thread that has sent; calculated
+    send_buffer_bytes: Count | None  # kept by each thread that has sent; calculated
     kernel_other_bytes: int | None  # dentries, inodes, files, epoll items, task structs
     server_socket_bytes: int | None  # the server's side, never counted as the client's
-    threads: int
-    descriptors: int | None
+    threads: Count
+    descriptors: Count | None
 
 
 class Memory(Record):
     """Memory at the barrier, while connections are held open and nothing else happens."""
 
-    connections: int  # that were held
+    connections: Count  # that were held
     before: MemoryParts  # started, warmed up, no connection yet
     held: MemoryParts  # all connections open, answers withheld
     machine_drop_bytes: int | None  # by the second method, for the whole machine
@@ -334,25 +334,26 @@ class Shares(Record):
     None where there is no such bound, or in older records.
     """
 
-    client_share: float | None = None  # None: a load, which never sleeps
-    processors: int = 1  # that the client can keep busy
-    server_share: float | None  # of one processor, without polling
-    ceiling_share: float | None = None  # of the server's ceiling
-    offered_share: float | None = None  # of the schedule
-    slots_share: float | None = None  # of what so many slots can do behind a delay
+    client_share: Amount | None = None  # None: a load, which never sleeps
+    processors: Count = 1  # that the client can keep busy
+    waited_share: Amount | None = None  # of the time: a client of one thread had no processor
+    server_share: Amount | None  # of one processor, without polling
+    ceiling_share: Amount | None = None  # of the server's ceiling
+    offered_share: Amount | None = None  # of the schedule
+    slots_share: Amount | None = None  # of what so many slots can do behind a delay
 
 
 class Quantiles(Record):
     """Response times of a part of the requests."""
 
-    p50_ms: float
-    p90_ms: float
+    p50_ms: Amount
+    p90_ms: Amount
 
 
 class LoadReport(Record):
     """What the load of a server under test saw, apart from the answers."""
 
-    connections_opened: int | None
+    connections_opened: Count | None
     working: Quantiles | None = None  # requests that needed work
     alone: Quantiles | None = None  # requests before the slow readers came
 
@@ -364,16 +365,16 @@ class Cancelled(Record):
     moment when the crawl noticed it, which it does once per tick.
     """
 
-    in_flight: int  # exchanges at the barrier
-    noticed_s: Seconds  # from the signal until then
-    returned_s: Seconds  # until the call of the crawl returned
-    first_closed_s: Seconds  # until the server had seen the first connection end
-    closed_s: Seconds  # until it had seen the last one end
-    client_cpu_s: Seconds  # the client's processor time until the call returned
-    server_work_s: Seconds  # the server's, from the signal until it had seen the last end
-    switch_interval_s: Seconds  # Python's own, whatever filled the barrier
-    left: dict[str, int]  # in the client's process afterwards, more than before: kind -> how many
-    open_at_server: int  # connections that never ended
+    in_flight: Count  # exchanges at the barrier
+    noticed_s: Amount  # from the signal until then
+    returned_s: Amount  # until the call of the crawl returned
+    first_closed_s: Amount  # until the server had seen the first connection end
+    closed_s: Amount  # until it had seen the last one end
+    client_cpu_s: Amount  # the client's processor time until the call returned
+    server_work_s: Amount  # the server's, from the signal until it had seen the last end
+    switch_interval_s: Amount  # Python's own, whatever filled the barrier
+    left: dict[str, Count]  # in the client's process afterwards, more than before, by kind
+    open_at_server: Count  # connections that never ended
 
 
 Kind = Literal["trial", "control", "companion"]
@@ -388,12 +389,12 @@ class TrialRecord(Record):
     """One backend on one workload point in one fresh process: the sample."""
 
     kind: Kind = "trial"  # "control": no backend; "companion": against a server that sleeps
-    trial: int  # running number in the campaign
-    block: int
-    position: int  # within the block, from 0
+    trial: Count  # running number in the campaign
+    block: Count
+    position: Count  # within the block, from 0
     workload: str  # "throughput"
     point: str  # "throughput-100"
-    params: dict[str, int | float | str | None]  # slots, delay, site, connections, rate ...
+    params: dict[str, Count | Amount | str | None]  # slots, delay, site, connections, rate ...
     backend: str  # "callbacks"
     label: str  # the backend; "#2" for the A/A twin, "@3.13.5t" for an interpreter
     family: str  # "threads", "callbacks", "generators", "async", "stack" or "control"
@@ -401,17 +402,17 @@ class TrialRecord(Record):
     status: Status  # "ok", "void", "failed" or "refused"; only "ok" counts
     reason: str | None = None  # why it is not "ok"
     started: str  # ISO 8601, UTC
-    trial_s: Seconds  # wall time, overhead included; in turns an equal share of the block's
-    elapsed_s: Seconds | None = None  # in turns of all exchanges, at the rate of counted turns
-    pages: int | None = None  # answers with status 200
-    bytes: int | None = None  # of their bodies
-    pages_per_s: Rate | None = None  # pages / elapsed_s
-    offered_per_s: Rate | None = None  # of an open loop
-    achieved_per_s: Rate | None = None  # of an open loop
-    late_starts: int | None = None  # requests sent more than 1 ms after they were due
-    statuses: dict[str, int] = {}  # HTTP status -> how many
-    errors: dict[str, int] = {}  # kind of error -> how many fetches
-    redirects: int | None = None  # that were followed
+    trial_s: Amount  # wall time, overhead included; in turns an equal share of the block's
+    elapsed_s: Amount | None = None  # in turns of all exchanges, at the rate of counted turns
+    pages: Count | None = None  # answers with status 200
+    bytes: Count | None = None  # of their bodies
+    pages_per_s: Amount | None = None  # pages / elapsed_s
+    offered_per_s: Amount | None = None  # of an open loop
+    achieved_per_s: Amount | None = None  # of an open loop
+    late_starts: Count | None = None  # requests sent more than 1 ms after they were due
+    statuses: dict[str, Count] = {}  # HTTP status -> how many
+    errors: dict[str, Count] = {}  # kind of error -> how many fetches
+    redirects: Count | None = None  # that were followed
     digest: str | None = None  # of all URLs, statuses and checksums of bodies
     digest_expected: str | None = None  # of the site; another one makes the trial void
     cpu: Cpu | None = None  # of the whole crawl, also in turns
@@ -430,9 +431,9 @@ class TrialRecord(Record):
     host: HostNoise | None = None
     pinning: dict[str, list[int] | str | None] = {}  # client, server; "reason" when not pinned
     seeds: dict[str, int] = {}  # hash, site, campaign, and schedule of an open loop
-    ready_s: Seconds | None = None  # in older records only
+    ready_s: Amount | None = None  # in older records only
     shares: Shares | None = None  # from which the limiter follows
-    page_faults: int | None = None  # of what is under test; none of them needed a disk
+    page_faults: Count | None = None  # of what is under test; none of them needed a disk
     server_polls: bool | None = None  # of a fixture server: it never slept
     loaded: LoadReport | None = None  # of a server under test
     stderr: str | None = None  # last lines, for a failed trial
@@ -484,14 +485,14 @@ class CeilingRecord(Record):
     """The most that the fixture server can do, measured in the same campaign."""
 
     kind: Literal["ceiling"] = "ceiling"
-    block: int
+    block: Count
     tool: str  # "wrk 4.1.0"
     site: str
-    connections: int  # that it had open
-    requests_per_s: Rate | None = None  # the ceiling
-    server_cpu_share: float | None = None  # of one processor
-    client_cpu_share: float | None = None  # of the tool
-    errors: int = 0
+    connections: Count  # that it had open
+    requests_per_s: Amount | None = None  # the ceiling
+    server_cpu_share: Amount | None = None  # of one processor
+    client_cpu_share: Amount | None = None  # of the tool
+    errors: Count = 0
     started: str
     reason: str | None = None  # why there is no ceiling
 
@@ -501,7 +502,7 @@ class ResumeRecord(Record):
 
     kind: Literal["resume"] = "resume"
     resumed: str  # ISO 8601, UTC
-    done: int  # trials that were there
+    done: Count  # trials that were there
 
 
 class EndRecord(Record):
@@ -511,8 +512,8 @@ class EndRecord(Record):
     ended: str  # ISO 8601, UTC
     complete: bool  # False: interrupted
     reason: str | None  # why it was interrupted
-    wall_s: Seconds  # of this run of the campaign
-    trial_wall_s: Seconds  # the trials' part of it
+    wall_s: Amount  # of this run of the campaign
+    trial_wall_s: Amount  # the trials' part of it
 
 
 AnyRecord = Annotated[

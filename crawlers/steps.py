@@ -144,7 +144,7 @@ def load(step: str, patch: str = "") -> ModuleType:
             raise JobError(f"{file.name} has no such line, or several: {old.strip()}")
         source = source.replace("\n" + old, "\n" + re.sub(r"^\+", "", new, flags=re.M))
     module = ModuleType(step)
-    exec(compile(source, file, "exec"), module.__dict__)  # nosec B102 - a file beside this one
+    exec(compile(source, file, "exec"), module.__dict__)  # nosec B102  # a file beside this one
     return module
 
 

@@ -54,8 +54,8 @@ def borne_out(*groups: Sequence[Quantity]) -> bool:
         if ratios and min(r.low for r in ratios) <= 1 <= max(r.high for r in ratios):
             return False
     rows = [row for group in groups for row in zip(*(q.values for q in group), strict=True)]
-    medians = [[value.median for value in row if value] for row in rows]
-    return all(row == sorted(row, reverse=True) for row in medians)
+    found = [[value.value for value in row if value] for row in rows]
+    return all(row == sorted(row, reverse=True) for row in found)
 
 
 def overlap(numbers: Sequence[Quantity]) -> bool:
@@ -249,7 +249,7 @@ class Numbers:
     def _page(self, label: str, point: str) -> float:
         together = self._published(page_key(label)) if point == FETCH else None
         # Milliseconds for 1000 pages are microseconds for one.
-        return together.value if together else self._median(label, point, CPU_PER_1000)
+        return together.value if together else self._average(label, point, CPU_PER_1000)
 
     def apart(self, label: str, base: str, point: str = FETCH) -> str:
         """Microseconds between two of these."""
@@ -257,33 +257,33 @@ class Numbers:
 
     def share(self, label: str, point: str, rate: float) -> str:
         """How much of a processor this many pages per second use."""
-        return f"{self._median(label, point, CPU_PER_1000) * rate / 1e4:.0f} %"
+        return f"{self._average(label, point, CPU_PER_1000) * rate / 1e4:.0f} %"
 
     def rate(self, label: str, point: str) -> str:
-        """Pages per second, the median of the trials."""
-        return count(self._median(label, point, PAGES_PER_S))
+        """Pages per second, the average of the trials."""
+        return count(self._average(label, point, PAGES_PER_S))
 
-    def _median(self, label: str, point: str, metric: stats.Metric) -> float:
+    def _average(self, label: str, point: str, metric: stats.Metric) -> float:
         trials = stats.trials_of(self.analysis.records, twins=False)
         here = [trial for trial in trials if (trial.point, trial.label) == (point, label)]
-        if (median := stats.middle(map(metric.value, here))) is None:
+        if (average := stats.middle(map(metric.value, here))) is None:
             raise KeyError(f"{label} at {point}")
-        return median
+        return average
 
     def connection(self, label: str) -> str:
         """Microseconds that opening and closing a connection adds to a page."""
         if together := self._published(f"churn/{churn.OPENING}/{label}"):
             return significant(together.value, 3)
-        return significant(self.analysis.once(churn.measured).median(label, churn.OPENING), 3)
+        return significant(self.analysis.once(churn.measured).value(label, churn.OPENING), 3)
 
     def encryption(self, label: str) -> str:
         """Microseconds that TLS adds to a page on a kept connection."""
         tls = self.analysis.once(tls_pages.measured)
-        return significant(tls.median(label, tls_pages.ENCRYPTION), 3)
+        return significant(tls.value(label, tls_pages.ENCRYPTION), 3)
 
     def handshake(self, label: str) -> str:
         """Microseconds of processor time of a full handshake, client's side."""
-        return count(self.analysis.once(tls_pages.measured).median(label, tls_pages.HANDSHAKE))
+        return count(self.analysis.once(tls_pages.measured).value(label, tls_pages.HANDSHAKE))
 
     def handshakes(self, label: str) -> str:
         """In how many blocks a handshake was measured."""
@@ -293,7 +293,7 @@ class Numbers:
     def server(self, label: str) -> str:
         """KiB of a server for an idle connection: unlike times, the same on any machine."""
         held = self.analysis.once(hold.measured).spread(AS_SERVERS.get(label, label), hold.PLAIN)
-        return f"{held.median:.1f}" if held else MISSING
+        return f"{held.value:.1f}" if held else MISSING
 
     def with_work(self, label: str, work_ms: float = 10) -> str:
         """Mean response time of the pages that need no work, where one in ten does.
@@ -303,7 +303,7 @@ class Numbers:
         means = mixed.measured(self.analysis).spread(label, mixed.key(mixed.MEAN, work_ms))
         if means is None:
             raise KeyError(f"{label} beside work")
-        return f"{duration(means.median)} ({plural(means.count, 'trial')})"
+        return f"{duration(means.value)} ({plural(means.count, 'trial')})"
 
     def change(self, label: str, base: str, point: str = FETCH) -> str:
         """``43 % more (40 to 47 %)`` processor time per page than the base's.

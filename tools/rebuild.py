@@ -48,7 +48,9 @@ from bench.show.table import MISSING
 from bench.show.words import machine_words
 from bench.study import Report
 from bench.tasks import study as tasks
+from crawlers.catalogue import OURS
 from crawlers.chapter import CRAWLS
+from server.models.catalogue import MODELS, SERVERS
 from tools import parser, quotes, sidebyside, start, table, with_block
 
 COMMANDS: Final = (
@@ -139,7 +141,7 @@ def without_the_lock() -> str:
             f"{sum(seen.voluntary for seen in used) / pages:.2f}",
             f"{sum(seen.involuntary for seen in used) / pages:.2f}",
             MISSING if total is None else text.significant(total / text.KIB, 3),
-            text.significant(middle(map(p99_response, latency[label])), 2),
+            text.significant(middle(map(p99_response, latency[label]), "median"), 2),
         ]
         rows.append([f"`{parsed.name}`", parsed.interpreter, *cells])
     heads = ["model", "CPython", "pages/s", "µs a page", "waits a page", "yields a page"]
@@ -147,7 +149,7 @@ def without_the_lock() -> str:
     machine = analysis.campaign.environment
     about = (
         f"Campaign `{analysis.campaign.campaign}`, {machine.cpu_model}, {machine.cpu_count} "
-        "processors; medians over blocks, waits and yields over all pages. A dash: opening "
+        "processors; waits and yields are over all pages. A dash: opening "
         "connections made the process smaller, because it gave memory back that it had taken "
         f"before. {held_without_the_lock()}"
     )
@@ -170,10 +172,10 @@ def held_without_the_lock() -> str:
     )
 
 
-def middle(values: Iterable[float | None]) -> float:
-    """The median of numbers that were all measured."""
+def middle(values: Iterable[float | None], how: stats.Average = "geometric mean") -> float:
+    """The average of numbers that were all measured."""
     measured = list(values)
-    value = stats.middle(measured)
+    value = stats.middle(measured, how)
     assert value is not None
     assert None not in measured
     return value
@@ -193,7 +195,7 @@ def steps() -> str:
     rows = [[f"{number} {step}"] for number, step in enumerate(CRAWLS, 1)]
     for row, step in zip(rows, CRAWLS, strict=True):
         for name, digits in columns.values():
-            value = stats.middle(values.get(f"{step}_{name}") for values in samples)
+            value = stats.middle((values.get(f"{step}_{name}") for values in samples), "median")
             row.append(MISSING if value is None else f"{value:,.{digits}f}")
     runs = text.plural(len(samples), "run")
     about = f"Medians of {runs}, {run.head.stamp}; 212 pages, user memory."
@@ -246,6 +248,28 @@ def served_tables() -> str:
     return "\n".join([*parts, costs_report.excerpt(run)])
 
 
+def variants_of_servers() -> str:
+    """The variants of docs/reference/servers.md; its stacks have a table of their own."""
+    rows = [
+        (f"`{each.name}`", each.summary, f"`{each.changes.partition(': ')[0][8:]}`")
+        for each in SERVERS.values()
+        if each.name not in MODELS and each.family != "stack"
+    ]
+    return "\n".join(table(["variant", "what it is", "changed against"], rows))
+
+
+def blind() -> str:
+    """What cannot be seen or done over TLS, and by which backends."""
+    found: dict[str, list[str]] = {}
+    for backend in OURS.values():
+        for kind in backend.cannot_see:
+            found.setdefault(f"does not show `{kind}`", []).append(f"`{backend.name}`")
+        if backend.no_https is not None:
+            found.setdefault(f"no https: {backend.no_https}", []).append(f"`{backend.name}`")
+    rows = [(what, ", ".join(names)) for what, names in sorted(found.items())]
+    return "\n".join(table(["what", "backends"], rows))
+
+
 # --- the schema of the records ---
 
 
@@ -293,7 +317,9 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     ("story", "steps"): steps,
     ("notebook/libraries", "libraries"): libraries,
     ("notebook/method-studies", equal.NAME): held_equal,
+    ("reference/servers", "variants"): variants_of_servers,
     ("reference/servers", "servers-tables"): served_tables,
+    ("https", "https-blind"): blind,
     ("reading-the-charts", "gallery"): partial(gallery, "reference"),
     ("interpreters", "gallery"): partial(gallery, "interpreters"),
     ("reference/interpreters", "without-the-lock"): without_the_lock,

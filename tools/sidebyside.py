@@ -210,7 +210,7 @@ def shown(model: str, pieces: Collection[Lines]) -> Markup:
     marks = [place for place, (number, _) in enumerate(lines, 1) if number in waits]
     code = "\n".join(line for _, line in lines)
     text = highlight(code, PythonLexer(), HtmlFormatter(hl_lines=marks))
-    return Markup(text)  # nosec B704: Pygments has escaped it
+    return Markup(text)  # nosec B704  # Pygments has escaped it
 
 
 def main() -> int:

@@ -44,15 +44,15 @@ ByRate = Mapping[str, Mapping[float, Sequence[TrialRecord]]]
 
 def keeps_up(trials: Sequence[TrialRecord], rate: float) -> bool:
     """Whether so many requests were fetched as were offered."""
-    achieved = stats.spread(t.achieved_per_s for t in trials)
-    offered = stats.spread(t.offered_per_s or rate for t in trials)
-    return bool(achieved and offered and achieved.median >= KEEPS_UP * offered.median)
+    achieved = stats.middle((t.achieved_per_s for t in trials), "median")
+    offered = stats.middle((t.offered_per_s or rate for t in trials), "median")
+    return bool(achieved and offered and achieved >= KEEPS_UP * offered)
 
 
 def capacity(rates: Mapping[float, Sequence[TrialRecord]]) -> float | None:
     """Requests/s where more were offered: the most it achieved. None where it kept up with all."""
     beyond = [trials for rate, trials in rates.items() if not keeps_up(trials, rate)]
-    reached = [stats.middle(trial.achieved_per_s for trial in trials) for trials in beyond]
+    reached = [stats.middle((t.achieved_per_s for t in trials), "median") for trials in beyond]
     return max((rate for rate in reached if rate), default=None)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import median
 from typing import Final
 
 import numpy as np
@@ -151,7 +150,9 @@ def _backend(
     crawls = stats.trials_of(analysis.records, "throughput", twins=False)
     points = {t.point: int(number_param(t, "slots") or 0) for t in crawls if t.label == label}
     crawled = {
-        n: median(known.values()) for at, n in points.items() if (known := pages.get((at, label)))
+        n: stats.average([*known.values()])
+        for at, n in points.items()
+        if (known := pages.get((at, label)))
     }
     base = crawled.get(REFERENCE_SLOTS)
     factors = [(n, value / base) for n, value in sorted(crawled.items()) if n > 1] if base else []
@@ -167,7 +168,7 @@ def _backend(
         name=label,
         bounds=bounds,
         no_tls=_no_tls(trials),
-        page=median(blocks.values()) if len(blocks) > 1 else None,  # or there is no interval
+        page=stats.middle(blocks.values()) if len(blocks) > 1 else None,  # or there is no interval
         blocks=blocks,
         factors=factors,
         added=dict(_added(analysis, label)),
@@ -194,7 +195,7 @@ def _alone(analysis: Analysis, backends: Sequence[Backend]) -> list[Backend]:
             for slots in [number_param(trial, "slots") or 1.0]
         ]
         if ratios:
-            known[backend.name] = median(ratios)
+            known[backend.name] = stats.average(ratios)
     usual = known.get(analysis.base, 1.0)
     return [replace(backend, alone=known.get(backend.name, usual)) for backend in backends]
 
@@ -261,7 +262,7 @@ def _added(analysis: Analysis, label: str) -> Iterator[tuple[str, Added]]:
     for what, (measured, key) in ADDED.items():
         for name in changed(analysis, label):
             if spread := analysis.once(measured).spread(name, key):
-                yield what, Added(max(spread.median, 0.0), name)
+                yield what, Added(max(spread.value, 0.0), name)
                 break
 
 
@@ -294,7 +295,8 @@ def _held(
         # Without a line, what was there before the first connection.
         value = fit.parts[part].fixed
         if value is None:
-            value = stats.middle(getattr(memory, PART_FIELDS[part]) for memory in before)
+            parts = (getattr(memory, PART_FIELDS[part]) for memory in before)
+            value = stats.middle(parts, "median")
         return max(value or 0.0, 0.0)
 
     own = [part for part in PART_FIELDS if part in (OWN_PARTS if in_all else {"user"})]

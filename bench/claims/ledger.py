@@ -193,7 +193,7 @@ def sections(analysis: Analysis, folder: Path) -> Sequence[Section]:
     section = Section(
         anchor="claims",
         title="Well-known claims, then and now",
-        body=Markup(body),  # nosec B704: the template escapes all text
+        body=Markup(body),  # nosec B704  # the template escapes all text
         records={STUDY.file(Path()).name: "raw records of the experiments for the claims"},
     )
     return [section]

@@ -26,7 +26,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from bench import BenchError, filesystem, store
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.claims.experiments import ExperimentResult
+from bench.claims.experiments import EXPERIMENTS, ExperimentResult
 from bench.questions import analysis_of
 from bench.show.table import MISSING
 from bench.study import Run, Study
@@ -254,6 +254,8 @@ class ExperimentReading(_AnyReading):
             reasons = [result.reasons.get(self.value) for result in results]
             failed = run.reasons().get(self.experiment, f"it has no value {self.value}")
             raise Missing(next(filter(None, reasons), failed))
+        if len(values) == 1 and EXPERIMENTS.get(self.experiment, ("", None))[1] != 1:
+            raise Missing(f"one repeat of {self.experiment} does not say how far others lie apart")
         note, python = str(results[-1].facts.get("note", "")), run.head.environment.python
         return evidence.number(interval_of(values), plural(len(values), "repeat"), note, python)
 
@@ -280,8 +282,8 @@ class TaskReading(_AnyReading):
             for repeat, size in sizes.items()
             if not self.base or bases.get(repeat)
         ]
-        if not results:
-            raise Missing(f"not all memory of {self.task} was read")
+        if len(results) < 2:
+            raise Missing(f"all memory of {self.task} was read in {plural(len(results), 'repeat')}")
         return evidence.number(interval_of(results), plural(len(results), "repeat"))
 
 

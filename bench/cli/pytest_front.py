@@ -19,7 +19,6 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from importlib.util import find_spec
-from statistics import median
 
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
@@ -227,7 +226,7 @@ def replay(
         rates = [rate for trial in good if (rate := stats.pages_per_s(trial))]
         benchmark.extra_info.update(
             campaign=finished.records.campaign.campaign,
-            pages_per_s=median(rates) if rates else None,
+            pages_per_s=stats.middle(rates),
             limiter=", ".join(sorted({t.limiter for t in good if t.limiter})) or None,
         )
         if durations:

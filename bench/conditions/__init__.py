@@ -50,6 +50,9 @@ class Condition:
     seeded: bool = False  # draws arrivals
     limited: bool = True  # by something: a rate is what was measured
     collected: bool = True  # garbage, to the end of the crawl
+    sets: Mapping[str, int | str] = field(default_factory=dict)
+    """What has another value in the worker, from before it imports a backend: ``module:name``, and
+    the value, or where it is: ``{"selectors:DefaultSelector": "selectors:PollSelector"}``."""
     adds: tuple[float, float] = (0.0, 0.0)
     """What it adds to a page: a fixed part, and one that grows with the page's weight."""
 

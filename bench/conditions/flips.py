@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -13,11 +14,16 @@ from bench.sides.sides import Sides
 
 LARGE_PAGE: Final = 65536
 FEWEST_PAGES: Final = 600
+SHORT_SWITCH_S: Final = 0.0005
+SETS: Final[Mapping[str, Mapping[str, int | str]]] = {
+    "selector": {"selectors:DefaultSelector": "selectors:PollSelector"},
+    "receive": {"crawlers.http:RECV_SIZE": 256 * 1024},
+}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Flip(Condition):
-    """What the worker has to do for it, it does by the name (:mod:`bench.sides.worker`)."""
+    """Where the worker has something to do for it, it does so by ``name``."""
 
     always: str
     flipped: str
@@ -46,6 +52,11 @@ class Bytecode(Flip):
         return {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPYCACHEPREFIX": nowhere}
 
 
+class Switch(Flip):
+    def command(self, command: Command, sides: Sides) -> Command:
+        return replace(super().command(command, sides), switch_interval_s=SHORT_SWITCH_S)
+
+
 class Page(Flip):
     def site(self, site: str) -> str:
         kind, pages, fanout, _ = site.split(":")
@@ -58,6 +69,7 @@ FLIPS: Final = {
         always=always,
         flipped=flipped,
         own={"flipped": 1},
+        sets=SETS.get(name, {}),
         asleep=name == "asleep",
         sleeps=name != "asleep",
         collected=name != "collector",
@@ -76,7 +88,7 @@ FLIPS: Final = {
         (Bytecode, "bytecode", "bytecode is cached", "it is compiled at the start"),
         (Flip, "cold", "the backend has crawled a small site before", "it has not"),
         (Page, "page", "pages of 2 KB", "pages of 64 KB"),
-        (Flip, "switch", "threads switch after 5 ms", "after 0.5 ms"),
+        (Switch, "switch", "threads switch after 5 ms", "after 0.5 ms"),
         (Flip, "selector", "loops of selectors use epoll", "they use poll"),
         (Flip, "receive", "our receives take 64 KiB", "they take 256 KiB"),
     )

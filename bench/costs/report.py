@@ -78,7 +78,7 @@ class Account:
         return {
             name.removeprefix(SYSCALL): cost
             for name, cost in self.costs.items()
-            if name.startswith(SYSCALL) and abs(cost.median) >= 0.0005
+            if name.startswith(SYSCALL) and abs(cost.value) >= 0.0005
         }
 
 
@@ -104,10 +104,10 @@ def accounts(run: Run[Counted]) -> list[Account]:
             for samples in tools.values()
             for name in dict.fromkeys(chain.from_iterable(samples))
             # Some samples may not have made a system call at all.
-            if (cost := spread(page.get(name, 0.0) for page in samples))
+            if (cost := spread((page.get(name, 0.0) for page in samples), "median"))
         }
         # The one rule: every table, card and slide shows what an account has.
-        waits = costs[LOCK].median if LOCK in costs else 0.0
+        waits = costs[LOCK].value if LOCK in costs else 0.0
         untold = SHADOW if tool.startswith(STOPS) and waits >= MEETS else None
         if untold:
             costs = {k: v for k, v in costs.items() if k != SYSCALLS and not k.startswith(SYSCALL)}
@@ -173,10 +173,10 @@ def design(run: Run[Counted]) -> Figure | str:
 
 
 def finding(workload: str, costs: Mapping[str, Spread]) -> str | None:
-    models = sorted((who for who in costs if who in MODELS), key=lambda who: costs[who].median)
+    models = sorted((who for who in costs if who in MODELS), key=lambda who: costs[who].value)
     if len(models) < 2 or costs[models[-1]].low <= costs[models[0]].high:
         return None
-    least, most = costs[models[0]].median, costs[models[-1]].median
+    least, most = costs[models[0]].value, costs[models[-1]].value
     what = "fetched" if workload == "fetch" else "crawled"
     return (
         f"A {what} page needs {number(least)} instructions with {models[0]}, "
@@ -215,7 +215,7 @@ def figure(value: float) -> str:
 def cell(cost: Spread | None) -> str:
     if cost is None:
         return MISSING
-    low, high, middle = figure(cost.low), figure(cost.high), figure(cost.median)
+    low, high, middle = figure(cost.low), figure(cost.high), figure(cost.value)
     return middle if low == high else f"{middle} [{low}–{high}]"
 
 
@@ -245,7 +245,7 @@ def costs_table(accounts: Sequence[Account], workload: str) -> Table:
         columns.insert(1, Column(f"× {FLOOR}"))
         for account, row in zip(rows, body, strict=True):
             cost = account.costs.get(INSTRUCTIONS)
-            row.insert(1, f"{cost.median / least.median:.2f}" if cost else MISSING)
+            row.insert(1, f"{cost.value / least.value:.2f}" if cost else MISSING)
     caption = captioned(f"A {ITEMS.get(workload, 'page')} of {workload} needs", rows)
     lacks = LACKS.get(workload, LACKS_USUALLY)
     note = f"× {FLOOR}: instructions, compared with the control {FLOOR}, which has {lacks}."
@@ -263,13 +263,13 @@ def calls_table(accounts: Sequence[Account], workload: str) -> Table:
     most: dict[str, float] = {}
     for calls in made.values():
         for key, cost in calls.items():
-            most[key] = max(most.get(key, 0.0), cost.median)
+            most[key] = max(most.get(key, 0.0), cost.value)
     used = sorted((key for key in most if most[key] >= MANY_CALLS), key=lambda key: -most[key])
     body = [
-        [who, *(figure(calls[key].median) if key in calls else "0" for key in used)]
+        [who, *(figure(calls[key].value) if key in calls else "0" for key in used)]
         for who, calls in made.items()
     ]
-    below = any(calls[key].median < 0 for calls in made.values() for key in used if key in calls)
+    below = any(calls[key].value < 0 for calls in made.values() for key in used if key in calls)
     columns = [name("backend"), *(Column(key, drop=place) for place, key in enumerate(used))]
     caption = captioned(f"System calls for a {ITEMS.get(workload, 'page')} of {workload}", rows)
     return Table(caption, columns, body, notes=[BELOW] if below else [])

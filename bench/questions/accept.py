@@ -25,12 +25,12 @@ COLUMNS: Final = ServedColumns(
         ),
         "opened": Follows(
             "more than kept",
-            "… more than the median on a kept one",
+            "… more than on a kept one",
             US,
             sub,
             "all",
             "kept",
-            middle=True,
+            averaged=True,
         ),
         "over": Follows(
             f"× {BARE}", "… over sockets alone", TIMES, truediv, "all", "all", base=BARE

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Final
 
 from bench.analysis import stats
@@ -52,14 +51,14 @@ class Follows(Measure):
     one: str
     other: str
     base: str = ""  # the label whose column the other is; empty: each label's own
-    middle: bool = False  # the other's median, where its blocks are not the same
+    averaged: bool = False  # the other's average, where its blocks are not the same
     shown: bool = True
 
     def blocks(self, rows: ColumnRows, label: str, _: str) -> Blocks:
         first = rows[label].get(self.one, {})
         second = rows.get(self.base or label, {}).get(self.other, {})
-        if self.middle and second:
-            second = dict.fromkeys(first, median(second.values()))
+        if self.averaged and second:
+            second = dict.fromkeys(first, stats.average([*second.values()]))
         return within(first, second, self.how)
 
 

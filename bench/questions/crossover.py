@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, takewhile
 from operator import attrgetter, itemgetter
-from statistics import median
 from typing import Final
 
 from bench.analysis import stats
@@ -159,8 +158,8 @@ def _ten_thousand(analysis: Analysis) -> list[str]:
     if not ended:
         return []
     rates_of = [
-        f"`{label}` {count(median(rates[label]))} ({sum(ends)} of {plural(len(ends), 'trial')})"
-        if rates[label]
+        f"`{label}` {count(rate)} ({sum(ends)} of {plural(len(ends), 'trial')})"
+        if (rate := stats.middle(rates[label]))
         else f"`{label}` end no crawl in 60 s ({plural(len(ends), 'trial')})"
         for label in analysis.labels
         if (ends := ended[label])

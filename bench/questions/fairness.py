@@ -14,7 +14,7 @@ from bench.questions.columns import Columns, Read
 from bench.questions.question import RANGES, Headline, few
 from bench.schema import TrialRecord
 from bench.show.figures import Unit
-from bench.show.measured import MS, Measured
+from bench.show.measured import WAIT, Measured
 from bench.show.words import PLURALS, listed, prose, sentence
 from bench.text import count, listing, plural
 
@@ -76,13 +76,13 @@ COLUMNS: Final = Starving(
         "least": Read(
             "least served slot",
             "pages of the least served slot, of those of the median slot",
-            Unit("share", "{:.0%}".format, "{:.0%}".format),
+            Unit("share", "{:.0%}".format, "{:.0%}".format, "median"),
             least_served,
         ),
         "wait": Read(
             "longest wait of a slot",
             "longest wait of any slot",
-            MS,
+            WAIT,
             lambda trial: 1000 * trial.fairness.longest_gap_s[-1] if trial.fairness else None,
         ),
     },

@@ -19,7 +19,7 @@ from bench.questions.question import Answer
 from bench.schema import TrialRecord
 from bench.show import cells
 from bench.show.figures import Bars, Figure
-from bench.show.measured import KIB_EACH, MS, RATE, US, Measure, Measured, by_label
+from bench.show.measured import KIB_EACH, RATE, US, WAIT, Measure, Measured, by_label
 from bench.show.table import Column, Table, name
 from bench.text import capital, count
 
@@ -53,7 +53,7 @@ def measured(
         PAGE: Measure(PAGE, "processor time of a page", US),
         HELD: Measure(f"{kib}/conn", f"{kib} of an idle connection", KIB_EACH),
         OVER_TLS: Measure(f"{over}, TLS", f"{over} of one over TLS", KIB_EACH),
-        P99: Measure(f"p99 ms, {at}", f"p99: response time at {at}, open loop", MS),
+        P99: Measure(f"p99 ms, {at}", f"p99: response time at {at}, open loop", WAIT),
     }
     # ms for 1000 pages are µs for one
     read = {PAGES: stats.PAGES_PER_S.value, PAGE: stats.CPU_PER_1000.value}
@@ -77,7 +77,7 @@ def measured(
 
 
 def answer(analysis: Analysis) -> Answer | None:
-    """Medians alone in the table: it is for a narrow terminal, and the charts have intervals."""
+    """Averages alone in the table: it is for a narrow terminal, and the charts have intervals."""
     point = analysis.reference_point("throughput")
     crawls = analysis.at_point(point) if point else {}
     every, axes = measured(analysis, crawls)
@@ -93,7 +93,7 @@ def answer(analysis: Analysis) -> Answer | None:
 
     def cell(label: str, key: str) -> str:
         spread = rows.spread(label, key)
-        text = cells.figure(spread.median if spread else None)
+        text = cells.figure(spread.value if spread else None)
         return text + " ○" * (spread is not None and key == PAGES and label in hollow)
 
     table = Table(

@@ -29,7 +29,7 @@ from bench.schema import TrialRecord
 from bench.show.figures import Axis, Figure, LinePoint, Lines, Plot, Unit, calculated
 from bench.show.measured import US, Measured, Value, by_label
 from bench.show.table import Table
-from bench.show.words import of_blocks
+from bench.show.words import averaged
 from bench.text import capital, number, plural, times
 
 NAME: Final = "handovers"
@@ -193,7 +193,7 @@ def headline(first: Crawls, every: Sequence[Crawls]) -> Headline | None:
     behind = "no interval" if few(blocks) else f"{ranges}: lowest and highest of {blocks} blocks"
     switch = Spread(line.switch_us, line.switch_us, line.switch_us, blocks)
     return Headline(
-        say([on_all.median, on_one.median]) + few(blocks).removesuffix(" each"),
+        say([on_all.value, on_one.value]) + few(blocks).removesuffix(" each"),
         f"{behind}; {line.switch_us:.0f} µs for each here",
         numbers=[
             *(
@@ -221,7 +221,7 @@ def figure(crawls: Crawls, line: Law, head: Headline | None) -> Figure:
     # On all processors the base is as on one.
     clouds = {label: cloud for label, cloud in crawls.windows.items() if label != BASE}
     middles = {
-        label: [LinePoint(windows.median(label, VOLUNTARY), cost)]
+        label: [LinePoint(windows.value(label, VOLUNTARY), cost)]
         for label in clouds
         if (cost := windows.spread(label, COST))
     }
@@ -235,7 +235,7 @@ def figure(crawls: Crawls, line: Law, head: Headline | None) -> Figure:
         title="Processor time of a page over its context switches",
         headline=head.text if head else None,
         subtitle=f"Each dot is 500 requests of one crawl at 100 slots, per {crawls.what} page; "
-        f"marks: median of {of_blocks(windows.blocks([COST]))}",
+        f"marks: {averaged(windows.blocks([COST]))}",
         data=Lines([plot]),
         notes=(f"Dotted: {line.words}.",),
     )

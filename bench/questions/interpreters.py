@@ -184,7 +184,7 @@ def table(measured: Measured, releases: Releases, previous: ComparedReleases) ->
         row: list[str] = [parsed.name, parsed.interpreter]
         for key in METRICS:
             spread, step = measured.spread(label, key), previous[key].get(label)
-            row.append(cells.figure(spread.median if spread else None))
+            row.append(cells.figure(spread.value if spread else None))
             row.append(cells.ratio(step.ratio if step else None))
         rows.append(row)
     return Table(

@@ -190,7 +190,7 @@ def _headline(kind: str, held: Collection[MemoryFit], takes: str) -> Headline | 
     each = [(spread, row) for row in models if (spread := _kib_each(row, in_all)).low > 0]
     if len(each) < 2:
         return None
-    ranked = sorted(each, key=lambda pair: -pair[0].median)
+    ranked = sorted(each, key=lambda pair: -pair[0].value)
     (high, most), (low, least) = ranked[0], ranked[-1]
     number = min(high.count, low.count)
     of_user = "" if in_all else " of user memory"
@@ -200,9 +200,9 @@ def _headline(kind: str, held: Collection[MemoryFit], takes: str) -> Headline | 
         text = f"{takes} {more} KiB{of_user} with {prose(most.label)}"
         return f"{text} and {less} KiB with {prose(least.label)}"
 
-    text = say([high.median, low.median])
+    text = say([high.value, low.value])
     quotes = [f"{kind}/{row.label}" for row in (most, least) if in_all]
-    if high.low <= low.high or high.median <= CLEAR * low.median:
+    if high.low <= low.high or high.value <= CLEAR * low.value:
         much = "as much" if in_all else "as much user memory"
         text = f"{takes} about {much} with every model"
         return Headline(text, plural(number, "block"), numbers=every)
@@ -331,14 +331,14 @@ def _up_to_10_000(
         if len(points) > 1:
             lines[fit.label] = points
             slope, fitted = _kib_each(fit, in_all), sorted({points[0].x, points[-1].x, MANY})
-            ends[fit.label] = [calculated(n, slope.median * n * KIB / MIB) for n in fitted]
+            ends[fit.label] = [calculated(n, slope.value * n * KIB / MIB) for n in fitted]
     if len(lines) < 2:
         return None
     up_to = max(point.x for points in lines.values() for point in points)
     text = None
     if head and head.pairs and {head.pairs[0].label, head.pairs[0].base} <= ends.keys():
         most, least = head.pairs[0].label, head.pairs[0].base
-        more, less = (_mib(ends[label][-1].y.median) for label in (most, least))
+        more, less = (_mib(ends[label][-1].y.value) for label in (most, least))
         more += "" if in_all else " of user memory"
         verb = "use" if up_to == MANY else "would use"
         text = f"{count(MANY)} idle connections {verb} {more} with {prose(most)} and "

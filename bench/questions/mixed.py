@@ -17,7 +17,7 @@ from bench.questions.columns import Read
 from bench.questions.question import Answer, bars, of_models
 from bench.schema import TrialRecord, Work
 from bench.show import cells
-from bench.show.measured import MS, Measured, Value, by_label
+from bench.show.measured import WAIT, Measured, Value, by_label
 from bench.show.table import Column, Table, name
 from bench.text import count, duration, listing, plural
 from crawlers.registry import MODELS
@@ -110,7 +110,7 @@ def by_work(trials: Sequence[TrialRecord], labels: Iterable[str]) -> Measured:
     for work_ms in sorted({trial.work.work_ms for trial in trials if trial.work}):
         beside = f"response time beside {duration(work_ms)} of work"
         for part, (title, value) in PARTS.items():
-            read = Read(title, f"{beside}, {part}", MS, _beside(work_ms, value))
+            read = Read(title, f"{beside}, {part}", WAIT, _beside(work_ms, value))
             columns[key(part, work_ms)] = read
     return Measured(columns, by_label(trials, labels, columns))
 
@@ -141,8 +141,8 @@ def answer(analysis: Analysis) -> Answer | None:
     # The sentence is about the trials that two share, the picture about all that each has.
     alike = len({*waits.blocks([key(HALF, usual)])}) == 1
     predicted = [
-        f"{duration(waits.median(label, theory))} for `{label}` "
-        f"(measured {duration(waits.median(label, mean))})"
+        f"{duration(waits.value(label, theory))} for `{label}` "
+        f"(measured {duration(waits.value(label, mean))})"
         for label in waits.with_(theory, waits.values)
     ]
     check = f"On the same schedules, theory gives a mean of {listing(predicted)}. "

@@ -15,7 +15,7 @@ from bench.analysis.schedules import tail_ms
 from bench.questions.columns import Columns, Read
 from bench.questions.question import Headline
 from bench.schema import TrialRecord
-from bench.show.measured import MS, Measured, median_response
+from bench.show.measured import WAIT, Measured, median_response
 from bench.sides.protocol import WORK_EVERY
 
 NAME: Final = "mixed_server"
@@ -54,12 +54,12 @@ class Beside(Columns):
 COLUMNS: Final = Beside(
     workloads=["mixed-server"],
     columns={
-        "half": Read("median", "response time without work, median", MS, median_response),
-        "tail": Read("p99", "… 99th percentile", MS, tail),
+        "half": Read("median", "response time without work, median", WAIT, median_response),
+        "tail": Read("p99", "… 99th percentile", WAIT, tail),
         "worked": Read(
             "with work, median",
             "response time with 10 ms of work, median",
-            MS,
+            WAIT,
             working_median,
         ),
     },

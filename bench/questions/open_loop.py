@@ -20,7 +20,7 @@ from bench.questions.question import Answer, Headline, few, of_models
 from bench.schema import TrialRecord
 from bench.show import cells
 from bench.show.figures import Axis, Figure, Line, Lines, Plot, line
-from bench.show.measured import MS, Measure, Measured, Value, by_label, median_response
+from bench.show.measured import WAIT, Measure, Measured, Value, by_label, median_response
 from bench.show.table import MISSING, Column, Row, Table, name
 from bench.show.words import blocks_words, listed, of_blocks, says, sentence
 from bench.text import count, duration, listing, plural
@@ -75,9 +75,9 @@ def measured(data: ByRate) -> Measured:
     for rate in sorted({rate for rates in data.values() for rate in rates}):
         at = f"at {count(rate)} requests/s"
         measures |= {
-            key("p50", rate): Measure(f"p50 {at}", f"response time {at}, median", MS),
-            key("p99", rate): Measure(f"p99 {at}", "… 99th percentile", MS),
-            key("service", rate): Measure(f"service p99 {at}", "… of the service time alone", MS),
+            key("p50", rate): Measure(f"p50 {at}", f"response time {at}, median", WAIT),
+            key("p99", rate): Measure(f"p99 {at}", "… 99th percentile", WAIT),
+            key("service", rate): Measure(f"service p99 {at}", "… of the service time alone", WAIT),
         }
     values: dict[str, dict[str, Blocks]] = {label: {} for label in data}
     for label, rates in data.items():
@@ -137,14 +137,14 @@ def behind(data: ByRate, models: Sequence[str], rate: float) -> Headline | None:
         label: spread
         for label in models
         if rate in data[label] and not any(keeps_up([t], rate) for t in data[label][rate])
-        if (spread := stats.spread(t.achieved_per_s for t in data[label][rate]))
+        if (spread := stats.spread((t.achieved_per_s for t in data[label][rate]), "median"))
         if round(spread.high) < rate  # more may be due than is named
     }
     if not reached:
         return None
-    label, most = min(reached.items(), key=lambda pair: pair[1].median)
+    label, most = min(reached.items(), key=lambda pair: pair[1].value)
     only, blocks = few(most.count), plural(most.count, "block")
-    text = f"{says(label, 'do')} not reach {count(rate)} requests/s ({count(most.median)}){only}"
+    text = f"{says(label, 'do')} not reach {count(rate)} requests/s ({count(most.value)}){only}"
     ends = f"{count(most.low)} to {count(most.high)}: lowest and highest of {blocks}"
     return Headline(sentence(text), "no interval" if only else ends)
 
@@ -163,7 +163,7 @@ def table(data: ByRate, measured: Measured) -> Table:
         [
             name("backend"),
             Column("offered/s"),
-            Column("achieved/s, median [min–max]"),
+            Column("achieved/s [min–max]"),
             Column("response p50 ms", drop=4),
             Column("response p99 ms"),
             Column("service p99 ms", drop=5),
@@ -184,10 +184,10 @@ def _row(measured: Measured, label: str, rate: float, trials: Sequence[TrialReco
     response = [measured.spread(label, key(part, rate)) for part in ("p50", "p99")]
     return [
         label,
-        cells.figure(stats.middle(trial.offered_per_s for trial in trials)),
-        cells.spread(stats.spread(trial.achieved_per_s for trial in trials)),
-        *(cells.figure(time.median if time else None) for time in response),
-        cells.figure(stats.middle(tail_ms(trial.service_time) for trial in trials)),
+        cells.figure(stats.middle((trial.offered_per_s for trial in trials), "median")),
+        cells.spread(stats.spread((trial.achieved_per_s for trial in trials), "median")),
+        *(cells.figure(time.value if time else None) for time in response),
+        cells.figure(stats.middle((tail_ms(t.service_time) for t in trials), "median")),
         f"{sum(late):,}" if late else MISSING,
         cells.limiter(stats.limiter_of(trials)),
     ]
@@ -213,7 +213,7 @@ def over_capacity(labels: Sequence[str], data: ByRate, measured: Measured) -> Fi
         name=NAME,
         title="Open loop: response time over the share of capacity",
         subtitle="From the intended start to the last byte; "
-        + blocks_words(plots[1].spreads, "shaded", " a rate"),
+        + blocks_words(plots[1].spreads, "median", "shaded", " a rate"),
         data=Lines(plots, columns=2, ranges="shades"),
         notes=(
             "Beyond capacity there is no value: a queue grows as long as the load lasts.",
@@ -259,7 +259,7 @@ def spectrum(labels: Sequence[str], data: ByRate, rate: float, head: Headline | 
 
 
 def _through(places: Sequence[float], values: Sequence[Sequence[float]]) -> Line:
-    return line((x, stats.spread(some)) for x, some in zip(places, values, strict=True))
+    return line((x, stats.spread(some, "median")) for x, some in zip(places, values, strict=True))
 
 
 def nines(percentile: float) -> float:

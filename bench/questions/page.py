@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import fsum
 from operator import sub
-from statistics import fmean
 from typing import Final
 
 from bench.analysis import stats
@@ -40,10 +40,10 @@ from bench.show.measured import US, Measure, Measured, within
 from bench.show.table import Table
 from bench.show.words import (
     FOR_ONE,
+    averaged,
     bases,
     blocks_words,
     differences,
-    of_blocks,
     point_words,
     prose,
     silence,
@@ -215,17 +215,16 @@ def measured(analysis: Analysis) -> Measured:
 def stack(measured: Measured, label: str, point: str) -> Stack:
     """The bar, which ends at what was measured; at its end the range of the rest.
 
-    Its parts are those of the block of the median, or the mean of the middle two: medians of parts
-    do not add up to the median of a page, and the difference would be drawn as the model's.
+    Its parts share it as their means over blocks do: geometric means of parts do not add up to that
+    of a page, and the difference would be drawn as the model's.
     """
     row, rest = measured.values[label], measured.spread(label, f"{REST}-{point}")
     if rest is None:
-        return Stack({NOT_SEPARABLE: measured.median(label, f"{TOTAL}-{point}")})
+        return Stack({NOT_SEPARABLE: measured.value(label, f"{TOTAL}-{point}")})
     totals = row[f"{TOTAL}-{point}"]
-    ordered = sorted(totals, key=totals.__getitem__)
-    middle = ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1]
+    share = measured.value(label, f"{TOTAL}-{point}") / fsum(totals.values())
     own, common, left = (
-        fmean(row.get(f"{part}-{point}", {}).get(block, 0.0) for block in middle)
+        share * fsum(row.get(f"{part}-{point}", {}).get(block, 0.0) for block in totals)
         for part in (SOCKETS, SHARED, REST)
     )
     ends = (own + common + rest.low, own + common + rest.high)
@@ -258,7 +257,7 @@ def table(analysis: Analysis, measured: Measured) -> Table:
         "less the control stripped, which is callbacks without them. The rest is the model; a "
         "whole stack has no shared parts. It is not separable, and left out, where its range is "
         "not above 0.",
-        further=" of differences within a block",
+        further="; the parts are differences within a block",
     )
     places = analysis.places
     slept = listing(places.labels) if places and places.shared else ""
@@ -275,14 +274,14 @@ def breakdown(analysis: Analysis, measured: Measured) -> Figure | None:
         for point, key in keys.items()
     }
     first = next(iter(bars))
-    totals = {label: bar.median for label, bar in bars[first].items()}
+    totals = {label: bar.value for label, bar in bars[first].items()}
     head = titled(analysis, first, totals, f"A {SHOWN[first][0]} page")
     return Figure(
         name=NAME,
         title="What a page’s processor time is made of",
         headline=head.text if head else None,
-        subtitle="Processor time of the client per exchange at 100 slots, in turns; median of "
-        + of_blocks(measured.blocks(keys.values())),
+        subtitle="Processor time of the client per exchange at 100 slots, in turns; "
+        + averaged(measured.blocks(keys.values())),
         data=Bars(
             [
                 Panel(SHOWN[point][1], {label: [bar] for label, bar in own.items()}, US)
@@ -305,7 +304,7 @@ def titled(
 
     def costs(compared: Comparison) -> str:
         more = upright(compared)
-        label, base = map(US.words, more.medians)
+        label, base = map(US.words, more.averages)
         text = f"{what} costs {label} of processor time with {prose(more.label)}"
         return f"{text} and {base} with {prose(more.base)}"
 
@@ -333,15 +332,15 @@ def cpu(analysis: Analysis) -> Figure | None:
     for label, own in trials.items():
         parts = [both for trial in own if (both := stats.cpu_ms_per_1000(trial))]
         if total := stats.spread(map(sum, parts)):
-            user = stats.middle(part for part, _ in parts) or 0.0
+            user = total.value * fsum(part for part, _ in parts) / fsum(map(sum, parts))
             ends = (total.low, total.high) if total.count > 1 else None
-            bars[label] = [Stack({USER: user, SYSTEM: total.median - user}, ends)]
+            bars[label] = [Stack({USER: user, SYSTEM: total.value - user}, ends)]
             totals[label] = total
             samples[label] = [[*map(sum, parts)]]
     if not bars:
         return None
     sample = next(iter(trials.values()))[0]
-    drawn = {label: total.median for label, total in totals.items()}
+    drawn = {label: total.value for label, total in totals.items()}
     head = titled(analysis, point, drawn, "A crawled page")
     why = silence(analysis, CPU_PER_1000, sample.workload, point)
     return Figure(

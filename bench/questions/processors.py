@@ -129,7 +129,7 @@ def headline(machine: int, spread: Sequence[ProcessorsRow]) -> Headline:
     return Headline(text, f"{interval(best)}, {plural(best.ratio.blocks, 'block')}", [best])
 
 
-RATES, RATIO = "pages/s, median [min–max]", f"ratio [{stats.AT_LEVEL}]"
+RATES, RATIO = "pages/s [min–max]", f"ratio [{stats.AT_LEVEL}]"
 COLUMNS: Final[CellMakers[ProcessorsRow]] = (
     (name("backend"), lambda row: row.label),
     (name("server"), lambda row: f"server {row.how}"),

@@ -27,9 +27,9 @@ from bench.show.table import Table
 from bench.show.words import (
     BY_LOAD,
     UNPAIRED,
+    averaged,
     basis,
     difference,
-    of_blocks,
     prose,
     says,
     sentence,
@@ -155,12 +155,13 @@ def bars(
     blocks that are drawn is added to the subtitle. Without any it has no panel: nobody draws it.
     """
     blocks = measured.blocks([key for keys in panels.values() for key in keys])
-    medians = " Median" if subtitle.endswith(".") else "; median"
+    what = averaged(blocks, measured.average(key for keys in panels.values() for key in keys))
+    what = f" {what[0].upper()}{what[1:]}" if subtitle.endswith(".") else f"; {what}"
     return Figure(
         name=name,
         title=title,
         headline=head.text if head else None,
-        subtitle=f"{subtitle}{medians} of {of_blocks(blocks)}",
+        subtitle=f"{subtitle}{what}",
         data=Bars(
             [measured.panel(axis, *keys, hollow=hollow) for axis, keys in panels.items() if blocks],
             *pair,
@@ -244,7 +245,7 @@ def of_models(
     every = numbers(measured, key)
     quotes = [f"{key}/{pair.label}", f"{key}/{pair.base}"]
     blocks = plural(pair.ratio.blocks, "block")
-    text = say(pair.medians)
+    text = say(pair.averages)
     if only := few(pair.ratio.blocks):
         return Headline(f"{text}{only}", "no interval", (), every, quotes, say)
     if pair.ratio.shown:
@@ -256,7 +257,7 @@ def of_models(
     behind = f"{pair.ratio.reason}, {blocks}"
     if len(pairs) == len(two) and all(c.ratio.verdict == EQUIVALENT for c in pairs):
         return Headline(f"{costs} about as much with every model", behind, numbers=every)
-    least, most = min(c.medians[1] for c in pairs), max(c.medians[0] for c in pairs)
+    least, most = min(c.averages[1] for c in pairs), max(c.averages[0] for c in pairs)
     ends = " to ".join(dict.fromkeys([words(least), words(most)]))
     # A model that was compared with none, as it had more processors, is in none of these numbers.
     judged = {label for c in pairs for label in (c.label, c.base)}
@@ -270,13 +271,13 @@ def of_models(
 
 def upright(compared: Comparison) -> Comparison:
     """The comparison with the larger side as its label."""
-    return compared if compared.medians[0] >= compared.medians[1] else compared.inverse
+    return compared if compared.averages[0] >= compared.averages[1] else compared.inverse
 
 
 def strongest_of(compared: Iterable[Comparison]) -> Comparison | None:
     """The two that differ most: those that are shown to first. Their correction is for all."""
     tested = [upright(c) for c in compared if c.ratio.blocks]
-    return max(tested, key=lambda c: (c.ratio.shown, c.medians[0] - c.medians[1]), default=None)
+    return max(tested, key=lambda c: (c.ratio.shown, c.averages[0] - c.averages[1]), default=None)
 
 
 def every_two(point: str) -> list[Pair]:
@@ -320,7 +321,7 @@ def stated(
         c
         for c in compared
         if {c.label, c.base} <= drawn.keys() & {*MODELS}
-        and np.allclose(c.medians, (drawn[c.label], drawn[c.base]), rtol=0.005, atol=0)
+        and np.allclose(c.averages, (drawn[c.label], drawn[c.base]), rtol=0.005, atol=0)
     )
     best = strongest(drawn_pairs)
     return Headline(say(best), basis(best), [best]) if best else None

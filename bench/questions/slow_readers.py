@@ -13,7 +13,7 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.questions.columns import Columns, Read
 from bench.schema import TrialRecord
-from bench.show.measured import KIB_EACH, MS, Measured, median_response
+from bench.show.measured import KIB_EACH, WAIT, Measured, median_response
 from bench.sides.protocol import SEGMENT
 from bench.text import KIB, count
 
@@ -52,10 +52,10 @@ COLUMNS: Final = Readers(
         "alone": Read(
             "fast, alone",
             "an answer of 1 MB without slow readers, median",
-            MS,
+            WAIT,
             alone_median,
         ),
-        "beside": Read("fast, beside", "… beside a thousand of them", MS, median_response),
+        "beside": Read("fast, beside", "… beside a thousand of them", WAIT, median_response),
     },
     head="user",
     says="A slow reader ({what}) costs",

@@ -62,7 +62,7 @@ def between(values: list[float]) -> str:
 def cost_words(measured: Measured, compared: Comparison) -> str:
     """``7.4 µs (15 %)``, and what is not shown."""
     verdict = "" if compared.ratio.shown else f", {compared.ratio.verdict}"
-    cost = measured.median(compared.base, ADDED)
+    cost = measured.value(compared.base, ADDED)
     return f"{significant(cost, 2)} µs ({_percent(compared):.0f} %{verdict})"
 
 
@@ -87,7 +87,7 @@ class Priced(Columns):
             return Headline(
                 f"A timeout for each exchange costs too little to see{few(blocks)}", behind
             )
-        costs = between([measured.median(backend, ADDED) for backend in shown])
+        costs = between([measured.value(backend, ADDED) for backend in shown])
         shares = between([_percent(priced[backend]) for backend in shown])
         return Headline(
             f"A timeout for each exchange costs {costs} µs of processor time",

@@ -33,8 +33,7 @@ def resumed(trial: TrialRecord) -> float | None:
 class Encrypted(Columns):
     def facts(self, _: Analysis, measured: Measured) -> Mapping[str, str]:
         full = [
-            measured.median(label, HANDSHAKE)
-            for label in measured.with_(HANDSHAKE, measured.values)
+            measured.value(label, HANDSHAKE) for label in measured.with_(HANDSHAKE, measured.values)
         ]
         names = [f"`{label}`" for label, row in measured.values.items() if RESUMPTION in row]
         costs = f"{US.words(min(full))} to {US.words(max(full))}" if full else ""

@@ -36,7 +36,7 @@ PROSE: Final = (
 )
 WITHOUT, BEHIND = "throughput", "waiting"
 FIGURES: Final = {
-    WITHOUT: ("Throughput against slots", "Pages per second with no delay at the server"),
+    WITHOUT: ("Throughput against slots", "Pages per second without a delay"),
     BEHIND: (
         "Throughput against slots when the server is slow",
         "Pages per second with a delay before every answer",
@@ -103,7 +103,7 @@ def _figure(analysis: Analysis, workload: str, lines: Mapping[str, Sequence[Line
     point = best.point if best else analysis.reference_point(workload) or ""
     trial = next(iter(analysis.at_point(point).values()))[0]
     slots, delay_s = stats.number_param(trial, "slots"), mean_delay_s(str(trial.params["delay"]))
-    drawn = {x: p.y.median for x, line in lines.items() for p in line if p.x == slots}
+    drawn = {x: p.y.value for x, line in lines.items() for p in line if p.x == slots}
     here = [c for c in analysis.compare(PAGES_PER_S) if c.point == trial.point]
     verb = "crawl" if workload == WITHOUT else "fetch"
     head = stated(here, drawn, lambda compared: _rates(compared, verb, point_words(trial)))
@@ -134,6 +134,6 @@ def _figure(analysis: Analysis, workload: str, lines: Mapping[str, Sequence[Line
 def _rates(compared: Comparison, verb: str, where: str) -> str:
     """Both values, the larger first."""
     more = upright(compared)
-    label, base = map(count, more.medians)
+    label, base = map(count, more.averages)
     subject = says(more.label, verb)
     return f"At {where} {subject} {label} pages/s and {prose(more.base)} {base} pages/s"

@@ -64,7 +64,7 @@ class ComparedRow:
     label: str
     metric: str
     unit: str
-    a: float  # medians over blocks
+    a: float  # geometric means over blocks
     b: float
     ratio: float | None  # B over A, by geometric means
     low: float | None
@@ -126,8 +126,8 @@ def compare(first: Analysis, second: Analysis, *, force: bool = False) -> Machin
                     label=label,
                     metric=metric.name,
                     unit=metric.unit,
-                    a=float(np.median(in_a)),
-                    b=float(np.median(in_b)),
+                    a=stats.average(in_a),
+                    b=stats.average(in_b),
                     ratio=ratio,
                     low=low,
                     high=high,

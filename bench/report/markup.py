@@ -66,7 +66,7 @@ def read_line(with_: MarkdownIt, sentence: str) -> Markup:
 
 def _linked(made: str) -> Markup:
     made = _REMOTE.sub(r'<a href="\1" rel="noreferrer">', _LOCAL.sub(r"\1", made))
-    return Markup(made)  # nosec B704: the reader escapes all text
+    return Markup(made)  # nosec B704  # the reader escapes all text
 
 
 class Colours:
@@ -102,7 +102,7 @@ def svg(name: str, alt: str, file: Path, colours: Colours) -> Markup:
         raise ValueError(f"{name}: an SVG without viewBox")
     body = text[text.index(">") + 1 :]
     head = f'<svg class="chart" role="img" aria-label="{escape(alt)}" {size.group()}>'
-    return Markup(head + body)  # nosec B704: drawn by us, and matplotlib escapes its text
+    return Markup(head + body)  # nosec B704  # drawn by us, and matplotlib escapes its text
 
 
 def _picture(text: str) -> str:

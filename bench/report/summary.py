@@ -101,7 +101,7 @@ def _listed(values: Mapping[str, object]) -> str:
 CLOSED_LOOP: Final = (
     name("backend"),
     name("point"),
-    Column("pages/s, median [min–max]"),
+    Column("pages/s [min–max]"),
     Column(f"ratio [{stats.AT_LEVEL}]"),
     words("verdict"),
     words("why", drop=9),

@@ -131,7 +131,11 @@ def alone(trial: Trial) -> None:
 
     def sample() -> None:
         trial.threads = max(trial.threads, threads(trial.tested.pid))
+        if before is not None and (now := trial.tested.wait_s()) is not None:
+            trial.waited_s = now - before
 
+    trial.tested.look_for_children()
+    before = trial.tested.wait_s()
     with trial.losing(trial.deadline_s), ExitStack() as ending:
         ending.callback(trial.release)  # whatever happens, nothing is held in the end
         with ExitStack() as around:
@@ -206,7 +210,8 @@ def summary(turns: list[TurnTaken], labels: list[str], place: int, trial: Trial)
         trial.within_turns = service[inside]
         spanned = int((last >= 0).sum() - inside.sum())
     stolen = [turn.steal_s for turn in counted]
-    trial.waited_s = sum(turn.wait_s or 0.0 for turn in counted)
+    waits = [turn.wait_s for turn in counted]
+    trial.waited_s = None if None in waits else sum(s for s in waits if s is not None)
     return Turns(
         turn_s=trial.turn_s,
         taken=len(own),

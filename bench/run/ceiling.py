@@ -25,6 +25,9 @@ GRACE_S = 20.0
 MOST_STOLEN = 0.05
 """Of the time: a ceiling that was measured while the host ran other guests is too low."""
 
+FULL = 0.8
+"""Of a processor, with which one side is at its limit: of the published 0.85 at least."""
+
 
 def parse_wrk(text: str) -> tuple[float, int]:
     """The rate and the errors of wrk's report. Raises :class:`ValueError` without a rate."""
@@ -100,10 +103,14 @@ def ask(server: Server, cores: list[int], connections: int) -> dict[str, float |
     stolen = ((host.steal(server.cores or None) or 0.0) - stolen_before_s) / wall
     if stolen > MOST_STOLEN:
         raise ValueError(f"the host ran other guests for {100 * stolen:.0f} % of the time")
+    shares = [min(1.0, (sum(server.cpu()) - server_before) / wall), min(1.0, client_s / wall)]
+    if (max(shares) if cores else sum(shares)) < FULL:
+        had = " and ".join(f"{100 * share:.0f} %" for share in shares)
+        raise ValueError(f"other programs ran: server and client had {had} of a processor")
     return {
         "requests_per_s": rate,
-        "server_cpu_share": min(1.0, (sum(server.cpu()) - server_before) / wall),
-        "client_cpu_share": min(1.0, client_s / wall),
+        "server_cpu_share": shares[0],
+        "client_cpu_share": shares[1],
         "errors": errors,
     }
 

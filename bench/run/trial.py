@@ -12,7 +12,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 from typing import Final, Self
@@ -110,7 +110,7 @@ class Trial(Taker):
     stderr: str | None = None
     not_pinned: str | None = None  # why
     turns: Turns | None = None
-    waited_s = 0.0  # for a processor, in counted turns; 0 where nobody knows
+    waited_s: float | None = None  # for a processor, in turns in those that count
     within_turns: Sequence[float] | FloatArray = ()
 
     def __init__(self, bench: Bench, point: Point, planned: PlannedTrial, number: int) -> None:
@@ -209,6 +209,7 @@ class Trial(Taker):
         )
         for condition in self.conditions:
             command = condition.command(command, self)
+            command = replace(command, sets=command.sets | dict(condition.sets))
         self.command = command
         self.worker.command(command)
 
@@ -388,9 +389,12 @@ class Crawling(Trial):
             rate *= turns.robbed
         # It was measured with keep-alive on plain HTTP, and says nothing about other ways.
         plain = all(condition.keep_alive and not condition.tls for condition in self.conditions)
+        # Several threads wait for each other.
+        several = self.backend.several_threads or self.threads > 1
         shares = Shares(
             client_share=client_s / wall_s if wall_s else 0.0,
             processors=self.most_busy,
+            waited_share=None if several else share_of(self.waited_s, wall_s),
             # A server that polls is always busy; what counts is its work.
             server_share=server_s / wall_s * min(1.0, self._working) if wall_s else 0.0,
             ceiling_share=share_of(rate, self.bench.ceiling if plain else None),
@@ -418,8 +422,8 @@ def start_server(point: Point, conditions: Sequence[Condition], cores: list[int]
     return Server(point.site, delay=point.delay, seed=SITE_SEED, cores=cores, options=options)
 
 
-def share_of(rate: float, most: float | None) -> float | None:
-    return rate / most if most else None
+def share_of(part: float | None, most: float | None) -> float | None:
+    return part / most if part is not None and most else None
 
 
 # --- a server is under test ----------------------------------------------------------------
@@ -473,7 +477,7 @@ class Serving(Trial):
     def strain(self, result: Result, fields: Fields) -> Fields:
         turns = self.turns
         # A server that waits for its processor is not idle: other programs are running there.
-        used_s = turns.cpu_s + self.waited_s if turns else 0.0
+        used_s = turns.cpu_s + (self.waited_s or 0.0) if turns else 0.0
         share = used_s / turns.own_s if turns and turns.own_s else None
         limited = None if share is None else "server" if share >= BUSY else "client"
         return {

@@ -23,13 +23,12 @@ def tenths(value: float | None) -> str:
 
 
 def spread(values: Spread | None, alone: int = 3) -> str:
-    """``11,000 [10,500–12,300]``: the median and the whole range; digits of a trial ``alone``."""
+    """``11,000 [10,500–12,300]``: the average and the whole range; digits of a trial ``alone``."""
     if values is None:
         return MISSING
-    median = figure(values.median)
     if values.count == 1:
-        return f"{figure(values.median, alone)} (one trial)"
-    return f"{median} [{figure(values.low)}–{figure(values.high)}]"
+        return f"{figure(values.value, alone)} (one trial)"
+    return f"{figure(values.value)} [{figure(values.low)}–{figure(values.high)}]"
 
 
 def kib(value: float | None) -> str:
@@ -47,7 +46,7 @@ def user_memory(fit: MemoryFit) -> str:
 
 
 def share(values: Spread | None) -> str:
-    return f"{100 * values.median:.0f} %" if values else MISSING
+    return f"{100 * values.value:.0f} %" if values else MISSING
 
 
 def ratio(result: Ratio | None, *, base: bool = False) -> str:

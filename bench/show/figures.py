@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from typing import Literal
 
-from bench.analysis.stats import Spread
+from bench.analysis.stats import Average, Spread
 from bench.text import number
 
 
@@ -17,6 +17,7 @@ class Unit:
     symbol: str
     words: Callable[[float], str]
     ticks: Callable[[float], str]
+    average: Average = "geometric mean"  # what stands for all blocks
 
 
 Colour = Literal["blue", "sky", "red", "yellow", "pink", "grey", "faint", "own"]
@@ -33,7 +34,7 @@ class Stack:
     name: str = ""  # before its value, where a label has two
 
     @property
-    def median(self) -> float:
+    def value(self) -> float:
         """Where it ends."""
         return sum(self.parts.values())
 
@@ -59,8 +60,8 @@ class Panel:
 
     @property
     def values(self) -> dict[str, list[float]]:
-        """What is drawn for each label: medians, and sums of parts."""
-        return {label: [bar.median for bar in row if bar] for label, row in self.rows.items()}
+        """What is drawn for each label: averages, and sums of parts."""
+        return {label: [bar.value for bar in row if bar] for label, row in self.rows.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,8 @@ def within(first: Blocks, second: Blocks, how: Callable[[float, float], float]) 
 
 US: Final = Unit("µs", lambda us: duration(us / 1000, 3), lambda us: duration_tick(us / 1000))
 MS: Final = Unit("ms", duration, duration_tick)
+WAIT: Final = replace(MS, average="median")
+"""Response times, and other waits that one stall makes ten times as long."""
 TIMES: Final = Unit("×", times, number)
 KIB_EACH: Final = Unit("KiB", lambda kib: f"{significant(kib, 2)} KiB", number)
 KIB_OR_MORE: Final = Unit("KiB", lambda kib: size_words(kib * KIB), number)
@@ -89,22 +91,23 @@ class Measured:
     """Label and measure -> a number that no block has, with its interval."""
 
     def spread(self, label: str, key: str) -> Spread | None:
-        """Median and range over blocks; None where it was not measured."""
+        """Average and range over blocks; None where it was not measured."""
         if (label, key) in self.slopes:
             return self.slopes[label, key]
-        return stats.spread(self.values.get(label, {}).get(key, {}).values())
+        blocks = self.values.get(label, {}).get(key, {})
+        return stats.spread(blocks.values(), self.measures[key].unit.average) if blocks else None
 
-    def median(self, label: str, key: str) -> float:
-        """The middle of the blocks; raises KeyError where it was not measured."""
+    def value(self, label: str, key: str) -> float:
+        """The average over blocks; raises KeyError where it was not measured."""
         spread = self.spread(label, key)
         if spread is None:
             raise KeyError(f"{key} of {label}")
-        return spread.median
+        return spread.value
 
     def with_(self, key: str, among: Iterable[str]) -> list[str]:
-        """The labels among these that have a measure, the highest median first."""
+        """The labels among these that have a measure, the highest first."""
         here = [label for label in among if self.spread(label, key)]
-        return sorted(here, key=lambda label: -self.median(label, key))
+        return sorted(here, key=lambda label: -self.value(label, key))
 
     def blocks(self, keys: Iterable[str] = ()) -> list[int]:
         """How many blocks stand behind each of the values."""
@@ -115,10 +118,16 @@ class Measured:
             if (spread := self.spread(label, key))
         ]
 
+    def average(self, keys: Iterable[str] = ()) -> str:
+        """What stands for all blocks of these measures: ``geometric mean``."""
+        kinds = {self.measures[key].unit.average for key in keys or self.measures}
+        return kinds.pop() if len(kinds) == 1 else "geometric mean (of times the median)"
+
     def compared(self, key: str, pairs: Iterable[tuple[str, str]]) -> list[Comparison]:
         """Each base and label whose server did the same for both, corrected together."""
         measure = self.measures[key]
-        metric = Metric(key, measure.what, measure.unit.symbol, "more", "less")
+        symbol, average = measure.unit.symbol, measure.unit.average
+        metric = Metric(key, measure.what, symbol, "more", "less", average=average)
         comparisons = []
         for base, label in pairs:
             if (base in self.asleep) == (label in self.asleep):
@@ -132,7 +141,7 @@ class Measured:
         return replace(self, values={label: self.values[label] for label in labels})
 
     def table(self, caption: str, about: str, further: str = "", *, over: str = "blocks") -> Table:
-        """Medians and ranges; ``about`` ends with what stands behind a cell, ``over`` what.
+        """Averages and ranges; ``about`` ends with what stands behind a cell, ``over`` what.
 
         A cell says that it is of one trial only where not all of them are.
         """
@@ -142,7 +151,8 @@ class Measured:
             [label, *(_cell(self.spread(label, key), alone=alone) for key in self.measures)]
             for label in self.values
         ]
-        behind = "One trial each" if alone else f"Medians over {over} and their range"
+        average = self.average().capitalize()
+        behind = "One trial each" if alone else f"{average} of the {over}, and their range"
         about = f"{about} {behind}{further}."
         notes = self.notes
         return Table(caption, [name("backend"), *map(Column, heads)], rows, about, notes)
@@ -164,4 +174,4 @@ class Measured:
 
 
 def _cell(values: Spread | None, *, alone: bool) -> str:
-    return cells.figure(values.median) if values and alone else cells.spread(values)
+    return cells.figure(values.value) if values and alone else cells.spread(values)

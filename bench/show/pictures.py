@@ -80,9 +80,7 @@ def _panels(data: FigureData) -> Iterator[tuple[str, dict[str, str]]]:
 
 def _bars(row: Sequence[Bar], unit: Unit) -> str:
     values = [
-        _stack(bar, unit) if isinstance(bar, Stack) else unit.words(bar.median)
-        for bar in row
-        if bar
+        _stack(bar, unit) if isinstance(bar, Stack) else unit.words(bar.value) for bar in row if bar
     ]
     return (", then " if any(isinstance(bar, Stack) for bar in row) else ", ").join(values)
 
@@ -91,20 +89,20 @@ def _stack(stack: Stack, unit: Unit) -> str:
     parts = [
         f"{part} {unit.words(value)}{' calculated' * (part in stack.hatched)}"
         for part, value in stack.parts.items()
-        if value > stack.median / 100
+        if value > stack.value / 100
     ]
     name = f"{stack.name} " if stack.name else ""
-    return f"{name}{unit.words(stack.median)} ({', '.join(parts)})"
+    return f"{name}{unit.words(stack.value)} ({', '.join(parts)})"
 
 
 def _line(plot: Plot, label: str, line: Line) -> str:
     if label in plot.marks:
         line = [plot.marks[label]]
     points = line if len(line) <= MOST else line[-1:]
-    values = [f"{_on(plot.y, p.y.median)} at {_on(plot.x, p.x)}" for p in points]
+    values = [f"{_on(plot.y, p.y.value)} at {_on(plot.x, p.x)}" for p in points]
     if label in plot.dashed:
         end = plot.dashed[label][-1]
-        values.append(f"{_on(plot.y, end.y.median)} at {_on(plot.x, end.x)} if it goes on")
+        values.append(f"{_on(plot.y, end.y.value)} at {_on(plot.x, end.x)} if it goes on")
     return ", ".join(values)
 
 
@@ -226,7 +224,7 @@ def _groups(data: FigureData) -> Iterator[Iterable[float]]:
         for plot in data.plots:
             words = SCALES.get(plot.y.scale, plot.y.words)
             lines = [*plot.lines.values(), *plot.dotted.values(), *plot.dashed.values()]
-            points = {(point.x, point.y.median) for line in lines for point in line}
+            points = {(point.x, point.y.value) for line in lines for point in line}
             yield [_read(words(value), value) for _, value in points]
             yield [x for x, _ in points]
 

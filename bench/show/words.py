@@ -19,6 +19,7 @@ from bench.analysis.stats import (
     MARGINS,
     NO_FLOOR,
     USER_PER_CONNECTION,
+    Average,
     Comparison,
     Metric,
     Spread,
@@ -89,13 +90,12 @@ def between(value: float, low: float, high: float) -> str:
 
 
 def basis(compared: Comparison) -> str:
-    """``2.9 to 3.8, 95 % interval of 5 blocks; medians 36.7 and 11.2 µs``: what a ratio rests on.
+    """``2.9 to 3.8, 95 % interval of 5 blocks; 36.7 and 11.2 µs``: what a ratio rests on.
 
-    A ratio is one within blocks, so it is not exactly that of the two medians. A difference that no
-    A/A pair speaks for says so, and one of rates of which the server set one.
+    A difference that no A/A pair speaks for says so, and one of rates of which the server set one.
     """
     blocks = plural(compared.ratio.blocks, "block")
-    text = f"{interval(compared)}, {AT_LEVEL} interval of {blocks}; medians {both(compared)}"
+    text = f"{interval(compared)}, {AT_LEVEL} interval of {blocks}; {both(compared)}"
     text += f", {UNPAIRED}" * (NO_FLOOR in compared.ratio.reason)
     return text + f", {BY_SERVER_TOO}" * compared.server_limited
 
@@ -109,7 +109,7 @@ UNPAIRED: Final = "without an A/A pair"
 def both(compared: Comparison) -> str:
     """The two numbers of a comparison, the base last: ``36.7 and 11.2 µs``."""
     unit, scale = FOR_ONE.get(compared.metric.name, (compared.metric.unit, 1.0))
-    label, base = (in_words(median / scale) for median in compared.medians)
+    label, base = (in_words(value / scale) for value in compared.averages)
     return f"{label} and {base} {unit}"
 
 
@@ -324,12 +324,23 @@ def of_blocks(counts: Iterable[int], each: str = "") -> str:
     return f"{words} (indicative{below})"
 
 
-def blocks_words(spreads: Iterable[Spread], ranges: str = "bars", each: str = "") -> str:
-    """``median of 6 blocks, bars from lowest to highest``, for the points that are drawn."""
+def averaged(counts: Iterable[int], average: str = "geometric mean", each: str = "") -> str:
+    """``geometric mean of 6 blocks``, ``one block (indicative)``: what stands for all blocks."""
+    distinct = set(counts)
+    words = of_blocks(distinct, each)
+    return words if distinct == {1} else f"{average} of {words}"
+
+
+def blocks_words(
+    spreads: Iterable[Spread],
+    average: Average = "geometric mean",
+    ranges: str = "bars",
+    each: str = "",
+) -> str:
+    """The same of the points that are drawn, with ``bars from lowest to highest``."""
     counts = {spread.count for spread in spreads}
-    if counts == {1}:
-        return f"{of_blocks(counts, each)}, no spread"
-    return f"median of {of_blocks(counts, each)}, {ranges} from lowest to highest"
+    ends = "no spread" if counts == {1} else f"{ranges} from lowest to highest"
+    return f"{averaged(counts, average, each)}, {ends}"
 
 
 def listed(trials: Sequence[TrialRecord]) -> tuple[str, ...]:

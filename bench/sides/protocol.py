@@ -118,6 +118,7 @@ class Command:
     cancel: bool = False  # the harness will interrupt the crawl
     work: Working | None = None
     flip: str = ""  # what is not as always (bench.conditions.flips)
+    sets: dict[str, int | str] = field(default_factory=dict)  # in modules (bench.conditions)
     load: Load | None = None
 
 
@@ -225,7 +226,7 @@ def send(message: Message, replies: TextIO) -> None:
     print(encode(message), file=replies, flush=True)
 
 
-SHARED: Final = "/dev/shm"  # nosec B108 - asked whether it can be written to, and named
+SHARED: Final = "/dev/shm"  # nosec B108  # asked whether it can be written to, and named
 
 
 def obey(work: Callable[[Command, TextIO, TextIO], None], replies: TextIO) -> int:

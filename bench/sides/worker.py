@@ -18,13 +18,14 @@ import faulthandler
 import gc
 import os
 import resource
-import selectors
 import sys
 import time
 from array import array
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from math import inf
 from operator import sub
+from types import ModuleType
 from typing import Any, Literal, TextIO
 
 from bench import controls
@@ -55,9 +56,6 @@ from crawlers.recorder import (
     TimesRecorder,
     WindowRecorder,
 )
-
-SHORT_SWITCH_S, LARGE_RECEIVE = 0.0005, 256 * 1024
-"""What is not as always in two of the flips."""
 
 Crawl = Callable[[Job, Any], CrawlReport]
 """What a backend and a control have in common; the second argument is a recorder."""
@@ -202,18 +200,20 @@ def load(command: Command, job: Job) -> tuple[str, Crawl]:
     return backend.family, backend.crawl
 
 
-def before_import(flip: str) -> None:
-    """Flip what a backend looks at when it is imported (:data:`bench.conditions.flips.FLIPS`)."""
-    if flip == "switch":
-        sys.setswitchinterval(SHORT_SWITCH_S)
-    elif flip == "selector":
-        selectors.DefaultSelector = selectors.PollSelector  # type: ignore[misc, assignment]
-    elif flip == "receive":
-        http.RECV_SIZE = LARGE_RECEIVE  # type: ignore[misc]
+def set_values(sets: Mapping[str, int | str]) -> None:
+    """Give names of modules other values (:attr:`bench.conditions.Condition.sets`)."""
+    for name, value in sets.items():
+        assert hasattr(*found(name)), f"{name} is not there: it was renamed"
+        setattr(*found(name), getattr(*found(value)) if isinstance(value, str) else value)
+
+
+def found(name: str) -> tuple[ModuleType, str]:
+    module, attribute = name.split(":")
+    return import_module(module), attribute
 
 
 def work(command: Command, commands: TextIO, replies: TextIO) -> None:
-    before_import(command.flip)
+    set_values(command.sets)
     if command.flip != "heap":
         heap.settle()
     job = make_job(command)

@@ -259,7 +259,7 @@ def headline(costs: Measured) -> str | None:
     names = ("thread", "asyncio", "coroutine")
     if len(costs.with_(TOTAL, names)) < len(names):
         return None
-    thread, task, coroutine = (costs.median(name, TOTAL) for name in names)
+    thread, task, coroutine = (costs.value(name, TOTAL) for name in names)
     return (
         f"A waiting thread uses as much memory as {count(round(thread / task))} asyncio tasks, "
         f"or {count(round(thread / coroutine))} bare coroutines"

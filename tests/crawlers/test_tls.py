@@ -9,7 +9,7 @@ import ssl
 import threading
 import warnings
 from asyncio import sslproto
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from types import SimpleNamespace
@@ -19,7 +19,6 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from bench.launch import ROOT
 from crawlers import async_await, registry
 from crawlers.conformance.scripted import Connection, ScriptedServer, Wire, ok
 from crawlers.http import RECV_SIZE, Exchange
@@ -271,26 +270,6 @@ def test_the_dot_at_the_end_of_a_host_is_not_in_its_certificate(
         url = server.url.replace("127.0.0.1", "localhost.")
         report = crawl(name, url, slots=1, cafile=authority.cafile)
         assert (report.errors, report.pages) == ({}, 1)
-
-
-def test_the_table_of_what_backends_hide() -> None:
-    """docs/https.md has it; copy it from the message of this test."""
-    text = (ROOT / "docs" / "https.md").read_text()
-    begin, end = "<!-- https-blind:begin -->\n", "<!-- https-blind:end -->"
-    assert text.partition(begin)[2].partition(end)[0] == "".join(table())
-
-
-def table() -> Iterator[str]:
-    """The rows: what cannot be seen or done, and where."""
-    found: dict[str, list[str]] = {}
-    for backend in map(registry.about, registry.names()):
-        for kind in backend.cannot_see:
-            found.setdefault(f"does not show `{kind}`", []).append(backend.name)
-        if backend.no_https is not None:
-            found.setdefault(f"no https: {backend.no_https}", []).append(backend.name)
-    yield "| what | backends |\n| --- | --- |\n"
-    for what, names in sorted(found.items()):
-        yield f"| {what} | {', '.join(f'`{name}`' for name in names)} |\n"
 
 
 class TransportOf3112:

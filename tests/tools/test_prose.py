@@ -33,7 +33,7 @@ def test_how_far_counts_repeat() -> None:
     """The page said "up to 5 %" of threads, which differ by 6."""
     counted = costs.accounts(costs.STUDY.last(RESULTS / "costs"))
     widths = {
-        (a.backend, a.workload): 100 * (cost.high - cost.low) / cost.median
+        (a.backend, a.workload): 100 * (cost.high - cost.low) / cost.value
         for a in counted
         if a.backend in MODELS
         for cost in [a.costs[INSTRUCTIONS]]

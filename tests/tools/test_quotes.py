@@ -147,7 +147,7 @@ def test_so_many_campaigns_lie_in_the_interval_of_those_before(numbers: Numbers)
             if (value := quantity.values[place]) and len(before) >= FEWEST:
                 together = combined(before)
                 count += together.predicted
-                held += together.predicted and together.low <= value.median <= together.high
+                held += together.predicted and together.low <= value.value <= together.high
     assert f"had {held} of {count} numbers" in words("method.md")
 
 
@@ -168,7 +168,7 @@ def test_so_many_numbers_of_another_processor_lie_in_the_published_intervals(
     outside: list[int] = []
     for place in range(other.count):
         inside = {
-            key: own[key].combined.low <= value.median <= own[key].combined.high
+            key: own[key].combined.low <= value.value <= own[key].combined.high
             for key, quantity in other.numbers.items()
             if (value := quantity.values[place])
         }

@@ -75,8 +75,10 @@ from bench.analysis.stats.ratios import (
 from bench.analysis.stats.records import (
     AT_LEVEL,
     LEVEL,
+    Average,
     Spread,
     asleep,
+    average,
     companions_of,
     labels_of,
     limited_by_load,

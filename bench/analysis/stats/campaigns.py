@@ -34,7 +34,7 @@ from typing import Final
 import numpy as np
 from scipy import special
 
-from bench.analysis.stats.records import LEVEL, Spread
+from bench.analysis.stats.records import LEVEL, Spread, average
 from bench.schema import CampaignRecord
 
 FEWEST: Final = 5
@@ -69,9 +69,9 @@ class Combined:
 def combined(campaigns: Sequence[Sequence[Spread]]) -> Combined:
     """Combine the values of independent campaigns; several in one of them count as one."""
     every = [spread for campaign in campaigns for spread in campaign]
-    medians = np.array([np.median([s.median for s in campaign]) for campaign in campaigns])
-    logarithmic = bool((medians > 0).all())
-    values = np.log(medians) if logarithmic else medians
+    found = np.array([average([s.value for s in campaign]) for campaign in campaigns])
+    logarithmic = bool((found > 0).all())
+    values = np.log(found) if logarithmic else found
     back = np.exp if logarithmic else float
     count, mean = len(campaigns), float(values.mean())
     if count >= FEWEST:

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from scipy import special
 
-from bench.analysis.stats.records import LEVEL, Spread, labels_of, spread, trials_of
+from bench.analysis.stats.records import LEVEL, Spread, labels_of, middle, trials_of
 from bench.schema import MemoryParts, TrialRecord
 from bench.store import Records
 from bench.text import KIB
@@ -265,8 +265,8 @@ def fit_label(label: str, trials: Sequence[TrialRecord]) -> MemoryFit:
     at_highest: dict[str, float | None] = {}
     for name in PART_FIELDS:
         values = [g[name] for t in top if (g := memory_growth(t))]
-        middle = spread(values)
-        at_highest[name] = middle.median / counts[-1] if middle else None
+        held = middle(values, "median")
+        at_highest[name] = None if held is None else held / counts[-1]
     grown = [(memory_growth(trial) or {}).get("user") for trial in trials]
     if any(size is not None and size < 0 for size in grown):
         # What a free-threaded process gives back would count as memory of connections.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bench.analysis.stats.memory import kib_each
-from bench.analysis.stats.records import pages_per_s
+from bench.analysis.stats.records import Average, pages_per_s
 from bench.schema import TrialRecord
 from bench.text import KIB
 
@@ -23,6 +23,7 @@ class Metric:
     less: str
     workloads: tuple[str, ...] = ()  # where the metric may be compared between backends
     value: Callable[[TrialRecord], float | None] = lambda _: None
+    average: Average = "geometric mean"  # what stands for all blocks
 
 
 def cpu_ms_per_1000(trial: TrialRecord) -> tuple[float, float] | None:

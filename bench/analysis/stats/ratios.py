@@ -18,7 +18,7 @@ import numpy as np
 from scipy import special
 
 from bench.analysis.stats.metrics import PAGES_PER_S, Metric
-from bench.analysis.stats.records import LEVEL, Spread, limiter_of, trials_of
+from bench.analysis.stats.records import LEVEL, Spread, average, limiter_of, trials_of
 from bench.plan.participants import Label
 from bench.schema import TrialRecord
 from bench.store import Records
@@ -181,7 +181,7 @@ def ratio(
 
 def of_slopes(base: Spread, other: Spread, metric: Metric) -> Ratio:
     """``other`` over ``base`` of two fitted slopes, by the far ends of their intervals."""
-    value, low, high = other.median / base.median, other.low / base.high, other.high / base.low
+    value, low, high = other.value / base.value, other.low / base.high, other.high / base.low
     apart = low > 1 or high < 1
     verdict = (metric.more if value > 1 else metric.less) if apart else UNDECIDED
     reason = f"the interval {'ex' if apart else 'in'}cludes 1"
@@ -227,9 +227,9 @@ class Comparison:
         return label_values, base_values
 
     @property
-    def medians(self) -> tuple[float, float]:
+    def averages(self) -> tuple[float, float]:
         """Of the label and of the base, in the blocks in which they were compared."""
-        label, base = (float(np.median(values)) for values in self.paired)
+        label, base = (average(values, self.metric.average) for values in self.paired)
         return label, base
 
 

@@ -6,7 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 
@@ -131,26 +131,49 @@ AT_LEVEL: Final = f"{100 * LEVEL:.0f} %"
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A figure over blocks: its median and its whole range, outliers included."""
+    """A figure over blocks: their average and their whole range, outliers included."""
 
-    median: float
+    value: float
     low: float
     high: float
     count: int
 
 
-def spread(values: Iterable[float | None]) -> Spread | None:
-    """Median, minimum and maximum of the values that exist; None without any."""
+Average = Literal["geometric mean", "median"]
+"""What stands for all blocks; the name is that in a sentence.
+
+The ratio of two backends is the geometric mean of those within blocks, so it is the quotient of two
+geometric means: whoever divides the numbers of a picture finds the ratio in its title. Over
+campaigns they also scatter less than medians (docs/notebook/method-studies.md).
+
+The *median* is for response times: one stall makes a block's p99 ten times as high, and a mean of
+percentiles follows it. It is also for parts of memory and for counts, which may be 0 in a block.
+"""
+
+
+def average(values: Sequence[float], how: Average = "geometric mean") -> float:
+    """The average of at least one value; the arithmetic mean where one is not above 0.
+
+    The mean of differences, some of which are below 0, is what their interval is about.
+    """
+    if how == "median":
+        return float(np.median(values))
+    ordered = np.sort(values)  # whatever the order of the blocks
+    if ordered[0] == ordered[-1]:
+        return float(ordered[0])  # to the last digit
+    return float(np.exp(np.log(ordered).mean()) if ordered[0] > 0 else ordered.mean())
+
+
+def spread(values: Iterable[float | None], how: Average = "geometric mean") -> Spread | None:
+    """Average, minimum and maximum of the values that exist; None without any."""
     kept = [float(v) for v in values if v is not None and math.isfinite(v)]
-    if not kept:
-        return None
-    return Spread(float(np.median(kept)), min(kept), max(kept), len(kept))
+    return Spread(average(kept, how), min(kept), max(kept), len(kept)) if kept else None
 
 
-def middle(values: Iterable[float | None]) -> float | None:
-    """The median of the values that exist; None without any."""
-    around = spread(values)
-    return around.median if around else None
+def middle(values: Iterable[float | None], how: Average = "geometric mean") -> float | None:
+    """The average of the values that exist; None without any."""
+    around = spread(values, how)
+    return around.value if around else None
 
 
 def pages_per_s(trial: TrialRecord) -> float | None:

@@ -32,8 +32,8 @@ def steps() -> ExperimentResult:
     return result
 
 
-def answer_late(listener: socket.socket) -> None:
-    while True:
+def answer_late(listener: socket.socket, times: int) -> None:
+    for _ in range(times):
         connection, _ = listener.accept()
         with connection:
             connection.recv(65536)
@@ -46,13 +46,17 @@ def spinning() -> ExperimentResult:
     from crawlers.chapter import callbacks, spin
 
     result = ExperimentResult()
+    steps = (("spin", spin.fetch), ("select", callbacks.crawl))
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        threading.Thread(target=answer_late, args=(listener,), daemon=True).start()
+        # One answer for each step: a thread that accepts once more fails when the listener closes.
+        server = threading.Thread(target=answer_late, args=(listener, len(steps)), daemon=True)
+        server.start()
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
-        for name, fetch in (("spin", spin.fetch), ("select", callbacks.crawl)):
+        for name, fetch in steps:
             wall, used = monotonic(), thread_time()
             fetch(url)
             result.values[f"{name}_share"] = 100 * (thread_time() - used) / (monotonic() - wall)
+        server.join()
     return result
 
 

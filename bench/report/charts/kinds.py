@@ -144,7 +144,7 @@ def _panel(slide: Slide, axes: Axes, panel: Panel, bars: Bars, size: float, widt
                 half, ink = 0.05 * min(7, len(panel.rows)) * height, slide.palette.ink
                 axes.vlines(blocks, at - half, at + half, ink, linewidth=1.0, alpha=0.5, zorder=3)
                 end = max(end, *blocks)
-            text = panel.said.get(label) or name + panel.unit.words(bar.median)
+            text = panel.said.get(label) or name + panel.unit.words(bar.value)
             figures.append((text, end, at, strong))
             ends[label] = max(end, ends.get(label, 0.0))
     room = max((measure(text, size, "bold") for text, *_ in figures), default=0.0) + 22.0
@@ -216,7 +216,7 @@ def _bar(
     inside = slide.look.mix(fill, palette.background, PALE) if bar.count == 1 else fill
     axes.barh(
         at,
-        bar.median,
+        bar.value,
         height=height,
         color=palette.background if hollow else inside,
         edgecolor=fill,
@@ -233,7 +233,7 @@ def _dot(slide: Slide, axes: Axes, bar: Spread, label: str, at: float, *, hollow
     if bar.count > 1:
         axes.plot([bar.low, bar.high], [at, at], color=look.colour, linewidth=3.0, alpha=0.6)
     edges = [edge(limited=hollow, count=bar.count)]
-    markers(axes, look, [bar.median], [at], edges, slide.palette.background, 12.0)
+    markers(axes, look, [bar.value], [at], edges, slide.palette.background, 12.0)
     return bar.high
 
 
@@ -256,9 +256,9 @@ def _stack(
         )
         left += value
     if stack.interval is None:
-        return stack.median
+        return stack.value
     bar_range(axes, *stack.interval, at, slide.palette.ink)
-    return max(stack.median, stack.interval[1])
+    return max(stack.value, stack.interval[1])
 
 
 # --- lines: in one panel with the names at their ends, or in several with a key ---
@@ -308,7 +308,7 @@ def _told(figure: Lines, names: Sequence[str]) -> list[str]:
     if not figure.told:
         return list(names)
     (plot,) = figure.plots
-    values = [max(p.y.median for p in line) for line in plot.lines.values() if line]
+    values = [max(p.y.value for p in line) for line in plot.lines.values() if line]
     longest = max(map(plot.y.words, values), key=len, default="")
     return [f"{name} {longest}" for name in names]
 
@@ -326,7 +326,7 @@ def _lines(
         look = slide.look.of(label)
         place = names.index(label) - (len(names) - 1) / 2
         xs = [point.x * 10 ** (place * nudge) + place * aside for point in points]
-        ys = [point.y.median for point in points]
+        ys = [point.y.value for point in points]
         if cloud := plot.clouds.get(label):
             across, up = zip(*cloud, strict=True)
             axes.scatter(across, up, s=14, color=look.colour, alpha=0.3, zorder=2)
@@ -356,13 +356,13 @@ def _lines(
             markers(axes, look, xs, ys, edges, background, 7.0 if small else 10.0)
         elif mark := plot.marks.get(label):
             edges = [edge(limited=False, count=mark.y.count)]
-            markers(axes, look, [mark.x], [mark.y.median], edges, background, 11.0)
+            markers(axes, look, [mark.x], [mark.y.value], edges, background, 11.0)
         if fitted := plot.dashed.get(label):
             for part in pairwise(fitted):
                 how = "-" if part[1].x <= points[-1].x else (0, (4, 3))
                 _thin(axes, part, look.colour, 1.4, how)
-            xs, ys = [fitted[-1].x], [fitted[-1].y.median]
-        said = plot.marks[label].y.median if label in plot.marks else ys[-1]
+            xs, ys = [fitted[-1].x], [fitted[-1].y.value]
+        said = plot.marks[label].y.value if label in plot.marks else ys[-1]
         text = f"{named(label)} {plot.y.words(said)}" if figure.told else named(label)
         ends.append(EndLabel(text, xs[-1], ys[-1], look.colour, look.width > 2))
     for points in plot.dotted.values():
@@ -381,7 +381,7 @@ def _thin(
     order: int = 2,
 ) -> None:
     """A line without marks and ranges, below all that have them if it has no other ``order``."""
-    places = [point.x for point in points], [point.y.median for point in points]
+    places = [point.x for point in points], [point.y.value for point in points]
     axes.plot(*places, color=colour, linewidth=width, linestyle=dashes, alpha=alpha, zorder=order)
 
 
@@ -440,7 +440,7 @@ def _y_axis(slide: Slide, axes: Axes, plot: Plot, row: Sequence[Plot]) -> None:
         for other in row
         for line in (*other.dotted.values(), *other.dashed.values(), *chain(*other.hairs.values()))
     ]
-    values += [point.y.median for line in lines for point in line]
+    values += [point.y.value for line in lines for point in line]
     match plot.y.scale:
         case "times":
             time_axis(axes, values)

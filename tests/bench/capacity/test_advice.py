@@ -323,16 +323,16 @@ def test_what_the_report_says_too_is_the_same_number(reference: Analysis, found:
     assert opened.values
     for label in opened.values:
         added = found.of(label).added["opening a connection"]
-        assert (added.us, added.of) == (opened.median(label, churn.OPENING), label)
+        assert (added.us, added.of) == (opened.value(label, churn.OPENING), label)
     encrypted = tls_pages.measured(reference)
     for what, key in (("TLS", tls_pages.ENCRYPTION), ("a handshake", tls_pages.HANDSHAKE)):
         for label in encrypted.with_(key, encrypted.values):
             added = found.of(label).added[what]
-            assert (added.us, added.of) == (max(encrypted.median(label, key), 0.0), label)
+            assert (added.us, added.of) == (max(encrypted.value(label, key), 0.0), label)
     compared = variants.variants(reference)
     assert compared is not None
     for label in compared.ratios[variants.PAGE]:
-        page = compared.measured.median(label, variants.PAGE)
+        page = compared.measured.value(label, variants.PAGE)
         assert found.of(label).page == pytest.approx(page)
     for label, fit in reference.memory.items():
         held = found.of(label).plain

@@ -107,10 +107,11 @@ def test_a_bad_file_is_named_with_its_fault(tmp_path: Path, text: str, words: st
 
 
 def test_each_condition_has_its_verdict_which_follows_from_the_intervals() -> None:
-    verdict = judged(1, 2, (0, 3), (5, 6), (-1, 0), (1.5, 6), (0, 1.5), None)
+    verdict = judged(1, 2, (0, 3), (5, 6), (-1, 0), (1.5, 6), (0, 1.5), None, (1, 2), (2, 3))
     assert verdict.words == (
         "reproduced here if m0; not reproduced here if m1; not reproduced here if m2; "
-        "undecided if m3; undecided if m4; for comparison if m5"
+        "undecided if m3; undecided if m4; for comparison if m5; reproduced here if m6; "
+        "undecided if m7"
     )
     assert not judged(1, 2, None).known
 
@@ -225,6 +226,13 @@ def test_a_thread_is_judged_by_itself_and_not_with_a_connection() -> None:
     assert ratio.now.value > 17
 
 
+def test_one_repeat_is_no_verdict_on_what_can_vary() -> None:
+    """The time of a single run was within an author's bounds: "reproduced here"."""
+    once = evidence(sleeping__asyncio_early=[0.0], stack_ripping__callbacks_callers=[0.0])
+    assert "one repeat of sleeping" in of(once, "sleep-at-least").words
+    assert of(once, "callbacks-rip-the-stack").judged[0].phrase == "reproduced here"
+
+
 def test_waiting_tasks_of_another_machine_say_nothing() -> None:
     (thread, *_) = of(evidence(), "thread-50k").judged
     assert "bench study tasks" in thread.words
@@ -261,7 +269,8 @@ def save(folder: Path, trials: list[schema.AnyRecord], runs: ExperimentRuns) -> 
 def test_the_command_writes_its_page_from_records_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines = experiments({"awaiting.coroutine_turns": [0.0], "awaiting.task_turns": [2.0]})
+    turns = {"awaiting.coroutine_turns": [0.0, 0.0], "awaiting.task_turns": [2.0, 2.0]}
+    lines = experiments(turns)
     folder = save(tmp_path / "made-up", made(), lines)
     assert main(["study", "claims", str(folder)]) == 0
     page = (folder / ledger.PAGE).read_text()
@@ -270,7 +279,7 @@ def test_the_command_writes_its_page_from_records_alone(
 
 
 def test_a_campaign_shows_only_claims_that_something_was_measured_for(tmp_path: Path) -> None:
-    folder = save(tmp_path / "a", made(), experiments({"awaiting.task_turns": [2.0]}))
+    folder = save(tmp_path / "a", made(), experiments({"awaiting.task_turns": [2.0, 2.0]}))
     analysis = analysis_of(store.load(folder))
     found = {verdict.claim.name: verdict for verdict in of_campaign(analysis, folder)}
     assert [one.phrase for one in found["await-task"].judged] == ["reproduced here"]

@@ -170,6 +170,8 @@ def test_a_suspended_coroutine_holds_memory_and_ends() -> None:
 def test_spinning_takes_far_more_of_a_processor_than_select() -> None:
     values = chapter.spinning().values
     assert (values["spin_share"] or 0) > 5 * (values["select_share"] or 0)
+    left = [thread.name for thread in threading.enumerate() if "answer_late" in thread.name]
+    assert not left, "it accepted once more, and failed within the next test"
 
 
 def test_a_sleep_of_asyncio_is_not_early() -> None:

@@ -17,13 +17,12 @@ from bench.conditions.ways import ENCRYPTED, HANDSHAKE, NEW, PLAIN, TICKETS
 from bench.histograms import encode_latency
 from bench.plan.participants import PINNED, SWITCHING
 from bench.questions import (
+    QUESTIONS,
     accept,
     cancel,
-    churn,
     crossover,
     equal,
     handovers,
-    headers,
     page,
     serve,
     timeouts,
@@ -768,7 +767,13 @@ def read_slowly(**options: Any) -> Lines:
 
 # --- every question ----------------------------------------------------------------------
 
-COSTED: Final = {question.NAME: question.COLUMNS for question in (churn, headers, serve, accept)}
+COSTED: Final = {
+    question.NAME: columns
+    for question in QUESTIONS
+    if isinstance(columns := getattr(question, "COLUMNS", None), Columns)
+    and type(columns) in (Columns, ServedColumns)
+}
+"""Whose campaign follows from their columns."""
 MEASURED: dict[str, Callable[..., Lines]] = {
     "glance": campaign,
     "page": split,

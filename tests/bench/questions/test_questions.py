@@ -248,12 +248,12 @@ APART = ((20, 21, 19, 20, 22), (10, 9, 11, 12, 9.5))
         (
             (10, 14, 8, 10, 13),
             (10, 9, 12, 14, 9.5),
-            "It costs 10.0 µs with the models; no difference is shown",
+            "It costs 10.8 µs with the models; no difference is shown",
             "the interval includes 1, 5 blocks",
         ),
         (
             *APART,
-            "It costs 20.0 µs with threads and 10.0 µs with callbacks",
+            "It costs 20.4 µs with threads and 10.2 µs with callbacks",
             "19.0 µs to 22.0 µs and 9.00 µs to 12.0 µs: lowest and highest of 5 blocks; "
             "tested among 1 pair, without an A/A pair",
         ),
@@ -261,7 +261,7 @@ APART = ((20, 21, 19, 20, 22), (10, 9, 11, 12, 9.5))
         (
             (12, 11, 13, 12, 12),
             (-0.2, 0.1, -0.3, 0, -0.2),
-            "It costs 12.0 µs with threads and -0.200 µs with callbacks",
+            "It costs 12.0 µs with threads and -0.120 µs with callbacks",
             "11.0 µs to 13.0 µs and -0.300 µs to 0.100 µs: lowest and highest of 5 blocks; "
             "tested among 1 pair, without an A/A pair",
         ),
@@ -297,7 +297,7 @@ def test_a_model_that_was_compared_with_none_is_not_among_those_of_the_sentence(
     rows = {"threads": (13, 14, 12, 13, 13), "callbacks": NEAR, "generators": (8, 12, 10, 9, 13)}
     every = replace(cost(*APART), values={x: {"cost": dict(enumerate(v))} for x, v in rows.items()})
     found = sure(of_models(replace(every, asleep=frozenset({"threads"})), "cost", "It costs"))
-    words = "It costs 10.0 µs with all models but threads; no difference is shown"
+    words = "It costs 10.0 µs to 10.2 µs with all models but threads; no difference is shown"
     assert found.text == words
 
 
@@ -305,7 +305,7 @@ def test_a_subtitle_that_ends_with_a_full_stop_goes_on_with_a_capital() -> None:
     """It was "threads as well.; median of 5 blocks"."""
     made = cost(NEAR, NEAR)
     subtitles = [bars(made, None, "a", "A", of, {"a": ["cost"]}).subtitle for of in ("In.", "In")]
-    assert subtitles == ["In. Median of 5 blocks", "In; median of 5 blocks"]
+    assert subtitles == ["In. Geometric mean of 5 blocks", "In; geometric mean of 5 blocks"]
 
 
 def test_the_strongest_of_equal_ones_is_seldom_a_headline() -> None:
@@ -324,7 +324,7 @@ def test_the_strongest_of_equal_ones_is_seldom_a_headline() -> None:
 def test_a_table_says_once_that_all_its_cells_are_of_one_trial() -> None:
     once, mixed = cost([20], [10]).table("A", "Costs."), cost([20], [10, 11]).table("A", "Costs.")
     assert (once.about, once.rows[0]) == ("Costs. One trial each.", ["threads", "20"])
-    assert mixed.about == "Costs. Medians over blocks and their range."
+    assert mixed.about == "Costs. Geometric mean of the blocks, and their range."
     assert mixed.rows == [["threads", "20 (one trial)"], ["callbacks", "10.5 [10–11]"]]
 
 
@@ -365,6 +365,6 @@ def test_a_headline_about_two_backends_builds_only_with_a_significant_pair(
 def test_a_difference_in_a_sentence() -> None:
     head = sure(contrast(SLOWER, "need", "processor time for a page"))
     assert head.text == "Threads need 2.0 times as much processor time for a page as callbacks"
-    behind = "95 % interval of 5 blocks; medians 20.0 and 10.0 µs, without an A/A pair"
+    behind = "95 % interval of 5 blocks; 20.4 and 10.0 µs, without an A/A pair"
     assert head.behind.endswith(behind)
     assert contrast(pair([10, 11, 9, 10.5, 9.6]), "need", "time") is None

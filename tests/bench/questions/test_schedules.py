@@ -34,7 +34,7 @@ def test_the_reference_is_what_a_queue_makes_of_its_schedules() -> None:
     """Measured, and calculated without fitting anything to it: off by little in the median."""
     found = mixed.measured(committed.analysis())
     errors = [
-        abs(found.median(label, name) / found.median(label, name.replace(THEORY, MEAN)) - 1)
+        abs(found.value(label, name) / found.value(label, name.replace(THEORY, MEAN)) - 1)
         for name in found.measures
         if name.startswith(THEORY)
         for label in found.with_(name, found.values)
@@ -64,7 +64,7 @@ def test_a_headline_begins_with_a_model() -> None:
     found = replace(full, values={**full.values, "threads_long_switch": {name: slower}})
     head = sure(of_models(found, name, "Pages take", [w for w in found.values if w not in MODELS]))
     assert head.pairs[0].label in MODELS
-    assert found.median("threads_long_switch", name) > found.median(head.pairs[0].label, name)
+    assert found.value("threads_long_switch", name) > found.value(head.pairs[0].label, name)
 
 
 full = cache(lambda: analysed(scheduled()))
@@ -113,8 +113,8 @@ def test_a_line_of_the_spectrum_is_the_middle_of_its_blocks() -> None:
     found = open_loop.measured(full().by_size("openloop", "rate"))
     for label, line in plot.lines.items():
         assert len(plot.hairs[label]) == line[0].y.count >= stats.MIN_BLOCKS
-        expected = found.median(label, open_loop.key("p99", sure(rate)))
-        assert plot.marks[label].y.median == expected, "p99 is not drawn where its number is"
+        expected = found.value(label, open_loop.key("p99", sure(rate)))
+        assert plot.marks[label].y.value == expected, "p99 is not drawn where its number is"
         last = 100 * (1 - 10 ** -line[-1].x)
         least = min(t.response_time.count for t in full().records.trials if t.response_time)
         assert (1 - last / 100) * least == pytest.approx(stats.MIN_BEYOND, rel=0.2)

@@ -70,7 +70,7 @@ def test_campaigns_stand_side_by_side_with_what_the_next_one_will_find(groups: G
     (group,) = groups.groups
     assert (group.python, len(group.campaigns)) == ("CPython 3.11", 5)
     found = group.numbers[RATIO]
-    medians = [value and value.median for value in found.values]
+    medians = [value and value.value for value in found.values]
     assert medians == pytest.approx([2.2, 2.4, 2.6, 2.8, 3.0])
     assert found.combined.predicted
     assert found.combined.low < 2.2 < 3.0 < found.combined.high
@@ -277,7 +277,7 @@ def test_numbers_of_a_sentence_have_all_an_interval_or_all_a_range(
     assert "campaigns" not in sure(quotes.over_campaigns(*asked)).behind
     lows, highs = ([*map(sure, q.values)] for q in (first, other))
     top = 1 + max(spread.high for spread in lows)
-    wild = stats.Spread(highs[0].median, highs[0].low, top, highs[0].count)
+    wild = stats.Spread(highs[0].value, highs[0].low, top, highs[0].count)
     together = Combined(other.combined.value, 1.0, top, 5, predicted=False)
     disturbed = other.model_copy(update={"values": [wild, *other.values[1:]], "combined": together})
     numbers = {**group.numbers, keys[1]: disturbed}

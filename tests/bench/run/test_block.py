@@ -52,6 +52,7 @@ from tests.bench import small
 from tests.bench.children import huge_pages
 from tests.bench.small import some
 from tests.bench.sure import sure
+from tests.bench.synthetic import Maker
 
 ONE = usually(MODELS, 1)
 TURNED = workloads.throughput(10, 6000, ONE)
@@ -137,6 +138,12 @@ def counts(record: TrialRecord) -> TrialRecord:
     return record
 
 
+def waits_of_one_thread(record: TrialRecord) -> bool:
+    """Whether it says how long its crawler waited for a processor, if the kernel knows."""
+    told = sure(record.shares).waited_share is not None
+    return told == (record.backend != "threads") or not Path("/proc/self/schedstat").exists()
+
+
 # --- whole trials ------------------------------------------------------------------------
 
 
@@ -152,6 +159,7 @@ def test_a_crawl_is_measured_and_verified(bench: Bench, label: str, huge: list[s
     assert sure(record.service_time).count == ledger.requests
     assert 0 < sure(record.elapsed_s) < record.trial_s
     assert record.limiter is not None
+    assert waits_of_one_thread(record)
     # One for all labels of a block, from the campaign's seed.
     assert record.seeds["hash"] == 1000 * record.seeds["campaign"] + record.block + 1
     assert huge == [huge_pages(os.getpid())] * 2
@@ -334,6 +342,7 @@ def test_every_crawl_is_complete_and_checked(block: Block) -> None:
     for record in records:
         assert counts(record).digest == record.digest_expected is not None
         assert sure(record.ledger).connections_opened == 10
+        assert waits_of_one_thread(record)
     (share,) = {record.trial_s for record in records}
     assert share * len(records) > sum(log.wall_us) / 1e6
 
@@ -752,6 +761,7 @@ def test_one_label_has_a_sleeping_server_and_one_keeps_no_times(bench: Bench) ->
         (0.99, 0.1, {"offered_share": 0.6}, "client"),
         (0.3, 0.1, {"slots_share": 0.9}, "schedule"),
         (0.3, 0.1, {"slots_share": 0.5}, "schedule"),
+        (0.1, 0.1, {"slots_share": 0.2, "waited_share": 0.7}, "unclear"),  # for a busy processor
         (0.8, 0.1, {"slots_share": 0.5}, "unclear"),
         (0.3, 0.1, {}, "unclear"),
     ],
@@ -788,6 +798,19 @@ def test_what_the_host_took_from_turns_does_not_change_who_was_full(
     serving.server = mock.Mock(facts={})
     serving.turns = turns.model_copy(update={"cpu_s": 0.19})
     assert serving.strain(small.RESULT, {"mechanism": {}})["limiter"] == "server"
+
+
+def test_a_block_in_which_other_programs_ran_is_named() -> None:
+    """Nothing was said of a campaign whose crawlers had a tenth of their processor."""
+    waits = ((0, "callbacks", 0.01), (1, "callbacks", 0.6), (1, "generators", 0.5))
+    wait, *waited = [
+        made_up.model_copy(update={"shares": Shares(server_share=0.5, waited_share=share)})
+        for block, label, share in waits
+        for made_up in [Maker(1, 0.0, effects=True, samples=9).closed((block, 0, label), "few-3")]
+    ]
+    assert not judge.crowded([wait])
+    (text,) = judge.crowded([wait, *waited])
+    assert "at few-3, in 1 of 2 blocks, crawlers waited for their processor for up to 55 %" in text
 
 
 def test_the_slot_bound_follows_the_delay() -> None:

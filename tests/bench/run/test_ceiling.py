@@ -57,6 +57,7 @@ def test_wrk_is_read() -> None:
         ),
         # It is too low, and trials near it seemed to be limited by the server.
         ("#!/bin/sh\necho Requests/sec: 12.5", "the host ran other guests for"),
+        ("#!/bin/sh\necho Requests/sec: 9.5; sleep 1", "other programs ran: server and client had"),
         (None, "it is not installed; install it with: apt-get install wrk"),
     ],
 )
@@ -71,8 +72,8 @@ def test_a_broken_wrk_gives_no_ceiling_but_a_reason(
         program(tmp_path / "wrk", script)
     sleeps = "sleep" in (script or "")
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin" if sleeps else str(tmp_path))
-    monkeypatch.setattr(ceiling, "GRACE_S", 0.1)
-    steal = count(0, 1000)
+    monkeypatch.setattr(ceiling, "GRACE_S", 0.1 if "600" in (script or "") else 20.0)
+    steal = count(0, 1000 * ("guests" in reason))
     monkeypatch.setattr("bench.machine.host.steal", lambda processors: next(steal))
     record = ceiling.measure(server, 0, [], connections=2)
     assert record.requests_per_s is None
@@ -83,6 +84,7 @@ def test_a_broken_wrk_gives_no_ceiling_but_a_reason(
 @pytest.mark.skipif(shutil.which("wrk") is None, reason="wrk is not installed")
 def test_the_ceiling_is_measured(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bench.machine.host.steal", lambda processors: None)
+    monkeypatch.setattr(ceiling, "FULL", 0.0)  # on a busy machine, too
     server.reset()
     record = ceiling.measure(server, 3, [], connections=8)
     assert record.errors == 0

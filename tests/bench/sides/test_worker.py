@@ -89,7 +89,12 @@ def test_windows_of_a_crawl_have_their_context_switches(tmp_path: Path) -> None:
 
 
 def test_ready_go_result(server: Server, tmp_path: Path) -> None:
-    result = crawl(server, command(server, tmp_path))
+    told = replace(
+        command(server, tmp_path),
+        sets={"crawlers.tokens:WORKAROUND": 7, "crawlers.http:PARSER": "sys:platform"},
+    )
+    result = crawl(server, told)
+    assert result.mechanism.items() > {"links": 7, "parser": sys.platform}.items()
     assert result.digest == server.digest
     assert result.pages == 30
     assert result.call_s >= result.elapsed_s > 0

@@ -80,7 +80,7 @@ def test_a_bar_ends_at_what_its_parts_add_up_to(made_of: Made) -> None:
         for bar in (bar for panel in panels for row in panel.rows.values() for bar in row):
             if isinstance(bar, Stack):
                 assert min(bar.parts.values(), default=0.0) >= 0, figure.name
-                assert bar.interval is None or bar.interval[1] >= bar.median > 0, figure.name
+                assert bar.interval is None or bar.interval[1] >= bar.value > 0, figure.name
 
 
 @CAMPAIGNS
