@@ -158,6 +158,8 @@ BENCH = [
     *((f"run --blocks {text}", "at most 10,000") for text in ("9" * 19, "10001", *NO_NUMBER)),
     ("study tasks --repeats 9999999999999999999", ""),
     ("study claims --repeats 9999999999999999999", ""),
+    ("study tasks --redraw --out /none", "no record; measure one with python -m bench study tasks"),
+    ("advise --delay 200", "200ms"),
     ("doctor --connections x", ""),
     ("doctor --threads -1", ""),
 ]

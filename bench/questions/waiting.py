@@ -36,7 +36,7 @@ PROSE: Final = (
 )
 WITHOUT, BEHIND = "throughput", "waiting"
 FIGURES: Final = {
-    WITHOUT: ("Throughput against slots", "Pages per second with no delay at the server"),
+    WITHOUT: ("Throughput against slots", "Pages per second without a delay"),
     BEHIND: (
         "Throughput against slots when the server is slow",
         "Pages per second with a delay before every answer",

@@ -9,6 +9,7 @@ import pytest
 
 from crawlers.conformance.crawling import crawl, outcomes
 from crawlers.conformance.scripted import (
+    Action,
     Connection,
     Greeting,
     ScriptedServer,
@@ -171,33 +172,19 @@ def send_raw(connection: Connection, data: bytes) -> None:
 
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
+CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
 
 
-def truncated(connection: Connection) -> None:
-    """A body that ends with the stream, and a stream that just ends."""
-    connection.send(HEAD + b"\r\n" + html("/never"))
-    connection.cut()
+def cut_after(data: bytes, half: bytes = b"") -> Action:
+    """Send data, and half of the record of more; the stream just ends."""
 
+    def action(connection: Connection) -> None:
+        connection.send(data)
+        if half:
+            send_raw(connection, halves(connection, half)[0])
+        connection.cut()
 
-def cut_in_a_record(connection: Connection) -> None:
-    """A body that ends with the stream, which ends in the middle of a record."""
-    connection.send(HEAD + b"\r\n")
-    send_raw(connection, halves(connection, html("/never"))[0])
-    connection.cut()
-
-
-def cut_with_a_length(connection: Connection) -> None:
-    """A body with a length, cut in the middle of a record."""
-    body = html("/never")
-    connection.send(HEAD + b"Content-Length: %d\r\n\r\n" % len(body))
-    send_raw(connection, halves(connection, body)[0])
-    connection.cut()
-
-
-def cut_in_a_chunk(connection: Connection) -> None:
-    """A chunked body without its end."""
-    connection.send(HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")
-    connection.cut()
+    return action
 
 
 def damaged(connection: Connection) -> None:
@@ -214,11 +201,11 @@ def nonsense(connection: Connection) -> None:
     connection.hang()
 
 
-STREAMS: dict[str, tuple[str, Callable[[Connection], None]]] = {
-    "truncated": ("truncated", truncated),
-    "cut in a record": ("truncated", cut_in_a_record),
-    "cut with a length": ("closed", cut_with_a_length),
-    "cut in a chunk": ("closed", cut_in_a_chunk),
+STREAMS: dict[str, tuple[str, Action]] = {
+    "truncated": ("truncated", cut_after(HEAD + b"\r\n" + html("/never"))),
+    "cut in a record": ("truncated", cut_after(HEAD + b"\r\n", html("/never"))),
+    "cut with a length": ("closed", cut_after(HEAD + b"Content-Length: 9\r\n\r\n", b"123456789")),
+    "cut in a chunk": ("closed", cut_after(CHUNKED + b"5\r\nhello\r\n")),
     "damaged": ("broken_record", damaged),
     "nonsense": ("broken_record", nonsense),
 }
@@ -257,34 +244,28 @@ def test_a_complete_answer_needs_no_end_mark(
     able: Backend, trusted: Authority, nothing_left: None
 ) -> None:
     """With a length or chunks the answer says itself that it is whole."""
-
-    def length(connection: Connection) -> None:
-        connection.send(page("/chunks"))
-        connection.cut()
-
-    def chunks(connection: Connection) -> None:
-        connection.send(HEAD + b"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n")
-        connection.cut()
-
     with ScriptedServer(authority.in_records(trusted.context()), trusted.cafile) as server:
-        server.script.update({"/": length, "/chunks": chunks})
+        server.script["/"] = cut_after(page("/chunks"))
+        server.script["/chunks"] = cut_after(CHUNKED + b"1\r\nx\r\n0\r\n\r\n")
         report = crawl(able, server, slots=1, max_tries=1)
     assert outcomes(report) == {"/": 200, "/chunks": 200}
 
 
+@pytest.mark.parametrize("leave", [Connection.hang, Connection.cut], ids=["stays", "leaves"])
+@pytest.mark.parametrize("size", [0, 2_000_000], ids=["small", "large"])
 @pytest.mark.parametrize("length", [False, True], ids=["read to its end", "with a length"])
 def test_the_end_of_tls_ends_the_connection(
-    able: Backend, trusted: Authority, length: bool, nothing_left: None
+    able: Backend, trusted: Authority, length: bool, size: int, leave: Action, nothing_left: None
 ) -> None:
     """The end mark of TLS comes before that of TCP; no request may be lost between them."""
 
     def last(connection: Connection) -> None:
-        body = html("/next")
+        body = b"x" * size + html("/next")
         connection.send(HEAD + (b"Content-Length: %d\r\n\r\n" % len(body) if length else b"\r\n"))
         connection.send(body)
         assert isinstance(connection.sock, RecordSocket)
         connection.sock.end()
-        connection.hang()
+        leave(connection)
 
     with ScriptedServer(authority.in_records(trusted.context()), trusted.cafile) as server:
         server.script.update({"/": last, "/next": page()})

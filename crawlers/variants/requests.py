@@ -121,6 +121,8 @@ def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
         ) as response:
             answer.reused = False  # it has answered, so it was not stale
             response.raw.CONTENT_DECODERS = []
+            if response.status_code < 200:
+                response.raw.close()  # as urllib3
             for data in response.iter_content(PIECE):
                 if not answer.take_body(data) or slot.aborted is not None:
                     break

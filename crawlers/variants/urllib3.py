@@ -169,7 +169,10 @@ def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
         response.CONTENT_DECODERS = []
         answer.reused = False  # it has answered, so it was not stale
         try:
-            if not answer.take_body(body_of(response, shared.job.max_body)):
+            # Of interim answers urllib3 skips 100 alone: the next request would get the final one.
+            if response.status < 200 or not answer.take_body(
+                body_of(response, shared.job.max_body)
+            ):
                 response.close()
         finally:
             response.release_conn()

@@ -378,6 +378,7 @@ INTERIM = (
         b"HTTP/1.1 200 OK\r\nConnection: close\r\n" + ABC,
         LOST,
     ),
+    Case("103 long before 200", in_pieces(b"HTTP/1.1 103 X\r\n\r\n", OK + ABC), GOOD, ends=False),
     Case("100 with a Location", b"HTTP/1.1 100 X\r\nLocation: /x\r\n\r\n" + OK + ABC, GOOD),
     Case(
         "an interim answer in pieces",

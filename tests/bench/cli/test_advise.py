@@ -89,13 +89,6 @@ def test_nothing_that_carries_the_load_is_a_failure(
     assert "--connections 10" in said
 
 
-def test_what_is_mistyped_is_said_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main(["advise", "--delay", "200"])
-    assert stop.value.code == USAGE
-    assert "200ms" in capsys.readouterr().err.splitlines()[-1]
-
-
 def test_what_was_not_measured_is_a_clear_error(
     small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from bench.__main__ import main
 from bench.analysis.stats import MIN_CONNECTION_COUNTS
-from bench.cli import DONE, FAILED, USAGE
+from bench.cli import DONE, FAILED
 from bench.show.pictures import alt
 from bench.study import Run, runner
 from bench.tasks import study as tasks
@@ -134,13 +134,6 @@ def test_a_table_says_once_what_stands_behind_its_cells() -> None:
     for table in tasks.tables(made()):
         assert table.about.casefold().count("geometric mean") == 1
         assert table.about.endswith("Geometric mean of the repeats, and their range.")
-
-
-def test_without_a_record_it_says_what_to_do(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["study", "tasks", "--redraw", "--out", str(tmp_path)]) == USAGE
-    assert "measure one with python -m bench study" in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.slow

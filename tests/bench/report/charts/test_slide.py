@@ -76,13 +76,9 @@ def test_server_limited_points_are_hollow() -> None:
     free = designs(changed(made(), limiter="client"))[name]
     assert hollow_markers(free) == 0
     assert BY_SERVER not in free.notes
+    client = changed(made(), limiter="client")
     limited = designs(
-        [
-            r.model_copy(update={"limiter": "server"})
-            if isinstance(r, TrialRecord) and r.label == "callbacks" and r.point.endswith("t-100")
-            else r
-            for r in changed(made(), limiter="client")
-        ]
+        where(client, lambda r: (r.label, r.point[-5:]) == ("callbacks", "t-100"), limiter="server")
     )[name]
     assert hollow_markers(limited) == 1
     assert BY_SERVER in limited.notes
