@@ -54,7 +54,7 @@ class Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-class Columns(Record):
+class Columnar(Record):
     """A record whose lists are columns of equal length."""
 
     @model_validator(mode="after")
@@ -205,7 +205,7 @@ class HostNoise(Record):
     mhz: Amount | None  # clock frequency of the processor
 
 
-class Fairness(Columns):
+class Fairness(Columnar):
     """How evenly the slots progressed, from the start until there was no more work.
 
     ``completions`` are the exchanges of a slot, and ``longest_gap_s`` the longest times between
@@ -221,7 +221,7 @@ class Fairness(Columns):
     jain: Amount  # Jain's index: 1 if all are equal, 1/slots if one has all
 
 
-class Windows(Columns):
+class Windows(Columnar):
     """A crawl in windows of some hundred exchanges."""
 
     exchanges: list[Count]  # in the window
