@@ -117,7 +117,8 @@ def control_reason(control: str, urls: int, result: Result, ledger: Ledger) -> s
     """A control asks for every page equally often."""
     wanted = urls * (1 if control == "bare_tls" else controls.REPEATS)
     if ledger.requests != wanted or ledger.distinct != urls:
-        return f"the server saw {ledger.requests} requests of the control, not {wanted}"
+        seen = f"{ledger.requests} requests of the control for {ledger.distinct} URLs"
+        return f"the server saw {seen}, not {wanted} for {urls}"
     return None if result.answered else "the control did nothing"
 
 

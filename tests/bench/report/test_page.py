@@ -46,7 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     folder = save(tmp_path_factory.mktemp("campaigns") / "made", records)
     file = folder / store.FILE_NAME
-    kept(verdict.STUDY, folder, *experimented({"awaiting.task_turns": [2.0]}))
+    kept(verdict.STUDY, folder, *experimented({"awaiting.task_turns": [2.0, 2.0]}))
     with pytest.MonkeyPatch.context() as patch:
         whole = charts.story
         patch.setattr(charts, "story", lambda analysis: {n: whole(analysis)[n] for n in DRAWN})
