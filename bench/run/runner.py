@@ -173,10 +173,7 @@ def measure(
     )
     with preflight.announced(console):
         end = campaign.run()
-    finished = Finished(folder, store.load(folder), end)
-    for text in judge.crowded(finished.records.every_trial):
-        console.print(f"warning: {text}", style="yellow", soft_wrap=True)
-    return finished
+    return Finished(folder, store.load(folder), end)
 
 
 def choose(options: Options) -> tuple[Profile, list[Backend], list[str], list[PlannedPoint]]:

@@ -53,7 +53,6 @@ from tests.bench import small
 from tests.bench.children import huge_pages
 from tests.bench.small import some
 from tests.bench.sure import sure
-from tests.bench.synthetic import Maker
 
 ONE = usually(MODELS, 1)
 TURNED = workloads.throughput(10, 6000, ONE)
@@ -800,19 +799,6 @@ def test_what_the_host_took_from_turns_does_not_change_who_was_full(
     serving.server = mock.Mock(facts={})
     serving.turns = turns.model_copy(update={"cpu_s": 0.19})
     assert serving.strain(small.RESULT, {"mechanism": {}})["limiter"] == "server"
-
-
-def test_a_block_in_which_other_programs_ran_is_named() -> None:
-    """Nothing was said of a campaign whose crawlers had a tenth of their processor."""
-    waits = ((0, "callbacks", 0.01), (1, "callbacks", 0.6), (1, "generators", 0.5))
-    wait, *waited = [
-        made_up.model_copy(update={"shares": Shares(server_share=0.5, waited_share=share)})
-        for block, label, share in waits
-        for made_up in [Maker(1, 0.0, effects=True, samples=9).closed((block, 0, label), "few-3")]
-    ]
-    assert not judge.crowded([wait])
-    (text,) = judge.crowded([wait, *waited])
-    assert "at few-3, in 1 of 2 blocks, crawlers waited for their processor for up to 55 %" in text
 
 
 def test_the_slot_bound_follows_the_delay() -> None:
