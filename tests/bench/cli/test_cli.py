@@ -211,10 +211,7 @@ def test_a_dry_run_prints_the_plan_and_measures_nothing(
 def test_only_what_would_take_part_is_said_to_be_left_out(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Servers that are not installed had been named for a crawl that has none.
-
-    And of those that the user named, two servers and a crawler were dropped without a word.
-    """
+    """A crawl named the servers that were not installed; servers that you named were dropped."""
     named = ["--backends", "callbacks,asyncio_protocol,twisted"]
     assert main(["run", "--profile", "servers", "--only", "serve-100", "--dry-run", *named]) == DONE
     shown = capsys.readouterr()
