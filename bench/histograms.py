@@ -24,7 +24,12 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 MIN_BEYOND: Final = 10
-"""A percentile is shown only with this many samples beyond it (p99.9: 10,000 in all)."""
+"""A percentile is shown only with this many samples beyond it (p99.9: 10,000 in all).
+
+Enough where requests do not wait for each other: simulated medians of five blocks are then 1 to
+3 % too low. Those of a queue wait together. Of 4,000 requests to M/D/1 and M/M/1, the p99 is 1 %
+too low at half load, 5 to 8 % at 80 and 16 to 23 % at 90 % load; of 1,000, 33 to 43 %.
+"""
 
 HDR_MAX_US: Final = 3_600_000_000  # one hour
 HDR_DIGITS: Final = 3

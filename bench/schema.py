@@ -13,9 +13,17 @@ or an ``Amount`` is a number that cannot be negative. A value that could not be 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    field_validator,
+    model_validator,
+)
 
 SCHEMA_VERSION = 2
 
@@ -36,6 +44,7 @@ def _current(version: int) -> int:
 
 Version = Annotated[int, AfterValidator(_current)]
 Count = Annotated[int, Field(ge=0, lt=1 << 63)]
+Positive = Annotated[int, Field(ge=1, lt=1 << 63)]
 Amount = Annotated[float, Field(ge=0, lt=1e12)]
 
 
@@ -43,6 +52,16 @@ class Record(BaseModel):
     """Base of all records: immutable, without unknown fields, NaN or infinity."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Columnar(Record):
+    """A record whose lists are columns of equal length."""
+
+    @model_validator(mode="after")
+    def _equal(self) -> Self:
+        if len({len(column) for _, column in self if isinstance(column, list)}) > 1:
+            raise ValueError("columns of unequal length")
+        return self
 
 
 class Environment(Record):
@@ -186,7 +205,7 @@ class HostNoise(Record):
     mhz: Amount | None  # clock frequency of the processor
 
 
-class Fairness(Record):
+class Fairness(Columnar):
     """How evenly the slots progressed, from the start until there was no more work.
 
     ``completions`` are the exchanges of a slot, and ``longest_gap_s`` the longest times between
@@ -202,13 +221,13 @@ class Fairness(Record):
     jain: Amount  # Jain's index: 1 if all are equal, 1/slots if one has all
 
 
-class Windows(Record):
-    """A crawl in windows of some hundred exchanges, as columns of equal length."""
+class Windows(Columnar):
+    """A crawl in windows of some hundred exchanges. Two threads may end theirs in wrong order."""
 
-    exchanges: list[Count]  # in the window
-    cpu_us: list[Count]  # of the client, all threads
-    voluntary: list[Count]  # context switches
-    involuntary: list[Count]
+    exchanges: list[int]  # in the window
+    cpu_us: list[int]  # of the client, all threads
+    voluntary: list[int]  # context switches
+    involuntary: list[int]
 
 
 class Switches(Record):
@@ -284,10 +303,10 @@ class Work(Record):
     when that was done.
     """
 
-    every: int = Field(ge=1)  # one page in so many
+    every: Positive  # one page in so many
     seed: int  # decides which
     work_ms: Amount  # what it should take alone
-    round_us: Amount  # what a round takes alone, measured before the trial
+    round_us: Annotated[float, Field(gt=0, lt=1e12)]  # of a round alone, before the trial
     round_after_us: Amount | None = None  # and after it; None: only before
     rounds: Count  # for each page
     pages: Count  # worked on
@@ -319,7 +338,7 @@ class MemoryParts(Record):
 class Memory(Record):
     """Memory at the barrier, while connections are held open and nothing else happens."""
 
-    connections: Count  # that were held
+    connections: Positive  # that were held
     before: MemoryParts  # started, warmed up, no connection yet
     held: MemoryParts  # all connections open, answers withheld
     machine_drop_bytes: int | None  # by the second method, for the whole machine
@@ -335,7 +354,7 @@ class Shares(Record):
     """
 
     client_share: Amount | None = None  # None: a load, which never sleeps
-    processors: Count = 1  # that the client can keep busy
+    processors: Positive = 1  # that the client can keep busy
     waited_share: Amount | None = None  # of the time: a client of one thread had no processor
     server_share: Amount | None  # of one processor, without polling
     ceiling_share: Amount | None = None  # of the server's ceiling

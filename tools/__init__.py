@@ -8,15 +8,13 @@ from typing import NoReturn
 
 from bench.cli import command
 
-EXITS = "Exit codes: 0 done, 1 something is wrong, 2 bad usage, 130 interrupted."
-
 
 def parser(name: str, about: str | None) -> argparse.ArgumentParser:
     """The command line of a program of this package; its help is the module's docstring."""
     return command.Parser(
         prog=f"python -m tools.{name}",
         description=(about or "").replace("``", ""),
-        epilog=EXITS,
+        epilog=command.EXITS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
 

@@ -27,9 +27,10 @@ from bench.machine.build import python_build
 from bench.schema import Environment
 
 PACKAGES = """
-    aiofastnet aiohttp cryptography gevent greenlet h11 httpcore httptools httpx lxml
-    matplotlib multidict numpy psutil pydantic pytest pytest-benchmark rloop scipy selectolax
-    tornado trio twisted uvloop yarl
+    aiofastnet aiohttp anyio cryptography gevent granian greenlet gunicorn h11 httpcore httpcore2
+    httptools httpx httpx2 hypercorn lxml matplotlib multidict numpy psutil pydantic pytest
+    pytest-benchmark requests scipy selectolax tornado trio twisted urllib3 uvicorn uvloop waitress
+    yarl
 """
 """Distributions whose version can change a number or the way it is computed."""
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
 
+from bench import BenchError
 from bench.conditions import ASLEEP, TWIN, Condition, Params
 from bench.conditions.held import HELD, HELD_AWAKE, INTERRUPTED, RAMP_PER_S, TLS_RAMP_PER_S, Filling
 from bench.conditions.loads import UnderLoad, under
@@ -191,14 +192,13 @@ class Point:
 
 
 def mean_delay_s(spec: str) -> float:
-    kind, *numbers = spec.split(":")
-    if kind == "none":
-        return 0.0
-    first = float(numbers[0]) / 1000
-    if kind == "lognormal":
-        sigma = float(numbers[1]) if len(numbers) > 1 else DEFAULT_SIGMA
-        return first * math.exp(sigma**2 / 2)
-    return first
+    """Raises :class:`bench.BenchError` for none of the server's."""
+    known = re.fullmatch(r"none|(fixed|lognormal):(\d*\.?\d+)(?::(\d*\.?\d+))?", spec)
+    if known is None:
+        raise BenchError(f"a record has the delay {spec!r}, which no server has: restore its line")
+    kind, ms, sigma = known.groups()
+    spread = float(sigma or DEFAULT_SIGMA) if kind == "lognormal" else 0.0
+    return float(ms or 0.0) / 1000 * math.exp(spread**2 / 2)
 
 
 def closed_loop(

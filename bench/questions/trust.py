@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from statistics import median
 from typing import Final
 
 from bench.analysis import stats
@@ -28,6 +29,8 @@ NOISY_FLOOR: Final = 0.05
 UNSTEADY_PROBE: Final = 1.15
 #: Stolen time beyond this share of the trials' time deserves a warning.
 STEAL_SHARE: Final = 0.01
+#: Of a block's time, by the median of its crawlers: on a quiet machine they wait 0.5 %.
+WAITED_SHARE: Final = 0.2
 #: Where each side had less than this share of its processor, and neither waited for a schedule,
 #: other programs had the rest.
 STARVED_SHARE: Final = 0.5
@@ -63,7 +66,7 @@ def headline(analysis: Analysis) -> Headline | None:
 
 def warnings(analysis: Analysis) -> list[str]:
     """What to know before you quote a number, most important first."""
-    parts = (_unusable, _head, _starved, _noise, _short, _limits, _ending)
+    parts = (_unusable, _head, _waited, _starved, _noise, _short, _limits, _ending)
     return [text for part in parts for text in part(analysis)]
 
 
@@ -83,6 +86,24 @@ def _head(analysis: Analysis) -> Iterator[str]:
         yield (
             f"{plural(blocks, 'block')}: fewer than {stats.MIN_BLOCKS}, so no ratio over "
             "blocks has an interval, and no such difference is claimed."
+        )
+
+
+def _waited(analysis: Analysis) -> Iterator[str]:
+    """Points at which crawlers waited for their processor in some block."""
+    waits: dict[tuple[str, int], list[float]] = defaultdict(list)
+    for trial in stats.trials_of(analysis.records):
+        if trial.shares and trial.shares.waited_share is not None:
+            waits[trial.point, trial.block].append(trial.shares.waited_share)
+    usual = {place: median(shares) for place, shares in waits.items()}
+    long = {place: share for place, share in usual.items() if share > WAITED_SHARE}
+    if long:
+        points = dict.fromkeys(point for point, _ in long)
+        yield (
+            f"In {len(long)} of {plural(len(usual), 'block')} crawlers waited for their "
+            f"processor for up to {100 * max(long.values()):.0f} % of the time (at "
+            f"{listing([*points])}): other programs had it, so pages/s and response times are as "
+            "much theirs. Stop them and measure again."
         )
 
 

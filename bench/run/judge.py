@@ -17,9 +17,7 @@ The rules, in this order; the thresholds are the constants below:
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
-from statistics import median
 from typing import Final
 
 from bench import controls
@@ -29,7 +27,7 @@ from bench.plan.workloads import mean_delay_s
 from bench.schema import Ledger, Limiter, Shares, TrialRecord
 from bench.sides.protocol import Result, Served
 from bench.sides.sides import Sides
-from bench.text import listing, plural
+from bench.text import listing
 
 
 def void_reason(
@@ -119,7 +117,8 @@ def control_reason(control: str, urls: int, result: Result, ledger: Ledger) -> s
     """A control asks for every page equally often."""
     wanted = urls * (1 if control == "bare_tls" else controls.REPEATS)
     if ledger.requests != wanted or ledger.distinct != urls:
-        return f"the server saw {ledger.requests} requests of the control, not {wanted}"
+        seen = f"{ledger.requests} requests of the control for {ledger.distinct} URLs"
+        return f"the server saw {seen}, not {wanted} for {urls}"
     return None if result.answered else "the control did nothing"
 
 
@@ -181,25 +180,6 @@ def limiter(used: Shares) -> Limiter:
     if share is not None and (idle or share >= NEAR_SLOT_BOUND):
         return "schedule"
     return "unclear"
-
-
-WAITED = 0.2
-"""Of the time: on a quiet machine 0.5 % is usual, and more than this happens in no block of 20."""
-
-
-def crowded(trials: Sequence[TrialRecord]) -> list[str]:
-    """At which points other programs had the processors of crawlers, by the median of a block."""
-    found: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for trial in trials:
-        if trial.status == "ok" and trial.shares and trial.shares.waited_share is not None:
-            found[trial.point][trial.block].append(trial.shares.waited_share)
-    return [
-        f"other programs ran: at {point}, in {len(waits)} of {plural(len(blocks), 'block')}, "
-        f"crawlers waited for their processor for up to {100 * max(waits):.0f} % of the time. Stop "
-        "those programs and measure again: pages/s and response times are as much theirs"
-        for point, blocks in found.items()
-        if (waits := [wait for own in blocks.values() if (wait := median(own)) > WAITED])
-    ]
 
 
 # --- what to do about trials that do not count -------------------------------------------------

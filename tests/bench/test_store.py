@@ -82,6 +82,10 @@ def line(place: int = 0, **changes: object) -> bytes:
     return json.dumps(record).encode() + b"\n"
 
 
+UNEVEN = {
+    **dict.fromkeys(("voluntary", "involuntary"), 1),
+    "windows": {"exchanges": [], "cpu_us": [1], "voluntary": [1], "involuntary": [1]},
+}
 UNREADABLE = {
     "empty": (b"", "no whole record"),
     "text": (b"not json at all\n", ":1: not JSON"),
@@ -99,6 +103,8 @@ UNREADABLE = {
     "two": (line() + line(), "two campaigns in one file"),
     "repeated": (line() + 2 * line(2), "callbacks#2 at throughput-1 is there twice for block 0"),
     "headless": (line(1), "not a campaign record"),
+    "negative": (line(2, pages=-1), ":1: not a valid record: trial.pages"),
+    "uneven": (line(2, switches=UNEVEN), "switches.windows: .*columns of unequal length"),
 }
 
 

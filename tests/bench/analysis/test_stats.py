@@ -541,6 +541,23 @@ def test_a_point_that_other_programs_starved_is_a_warning(
     assert all("throughput-1, throughput-10, " in text for text in found)
 
 
+@pytest.mark.parametrize(("label", "said"), [("", True), ("generators", False)])
+def test_a_block_in_which_other_programs_ran_is_a_warning(label: str, *, said: bool) -> None:
+    """Nothing was said of a campaign whose crawlers had a tenth of their processor."""
+
+    def crowded(trial: TrialRecord) -> TrialRecord:
+        there = trial.block == 1 and trial.point == "throughput-10" and label in trial.label
+        shares = Shares(server_share=0.5, waited_share=0.6 if there else 0.01)
+        return altered(trial, shares=shares)
+
+    made = synthetic.campaign(workloads=("throughput",), samples=30, noise=0.001)
+    lines = replaced(made, crowded)
+    found = [text for text in summary.warnings(synthetic.analysed(lines)) if "waited" in text]
+    assert len(found) == int(said), "one label that waits is its own affair"
+    assert all("In 1 of 24 blocks" in text for text in found)
+    assert all("up to 60 % of the time (at throughput-10)" in text for text in found)
+
+
 @pytest.mark.parametrize("companions", [True, False])
 def test_a_pair_is_compared_only_where_the_server_did_the_same_for_both(
     *, companions: bool

@@ -69,14 +69,19 @@ Changes = Mapping[str, Any]
         (TWIN, {"mechanism": {"gil_by": "uvloop"}}, {}, {}, "lock of this free-threaded interpr"),
         (TWIN, {"digest": "e", "errors": {"timeout": 2}}, {}, {}, "10 URLs; errors: 2 timeout"),
         (TWIN, {}, {"requests": 11}, {}, "11 requests"),
+        (TWIN, {}, {"requests": 9}, {}, "9 requests"),
         (TWIN, {}, {"repeated": 1}, {}, "1 of them repeated"),
         (TWIN, {}, {"distinct": 9}, {}, "9 URLs"),
+        (TWIN, {}, {"distinct": 11}, {}, "11 URLs"),
         (TWIN, {}, {"connections_opened": 5}, {}, "5 connections opened"),
         (TWIN, {}, {"peak_in_flight": 5}, {}, "5 requests in flight"),
         (TWIN, {}, {"pipelined": 3}, {}, "3 requests were sent before the answer"),
         (TWIN, {"pages": 20}, {}, {}, "20 pages counted, but 10 URLs answered with status 200"),
+        (TWIN, {"pages": 9}, {}, {}, "9 pages counted, but 10 URLs answered with status 200"),
         (TWIN, {"kept": {"service": 20}}, {}, {}, "the times of 20 exchanges recorded"),
-        (TWIN, {}, {}, {"service": [5.0]}, "4 slots had only 1 s each"),
+        (TWIN, {"kept": {"service": 9}}, {}, {}, "the times of 9 exchanges recorded"),
+        (TWIN, {}, {}, {"service": [4.01]}, "4 slots had only 1 s each"),
+        (TWIN, {}, {}, {"service": [4.0]}, None),
         (NULL, {"kept": {"service": 0}}, {}, {}, None),
         (TWIN, {"mechanism": {"gc": "disabled"}}, {}, {}, "garbage collector was off"),
         (FLIPS["collector"], {"mechanism": {"gc": "disabled"}}, {}, {}, None),
@@ -140,10 +145,18 @@ def test_without_a_digest_nothing_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("requests", "reason"), [(40, None), (39, "the server saw 39 requests of the control, not 40")]
+    ("requests", "distinct", "reason"),
+    [
+        (40, 10, None),
+        (39, 10, "the server saw 39 requests of the control for 10 URLs, not 40 for 10"),
+        (41, 10, "the server saw 41 requests of the control for 10 URLs, not 40 for 10"),
+        (40, 9, "the server saw 40 requests of the control for 9 URLs, not 40 for 10"),
+    ],
 )
-def test_a_control_asks_for_every_page_equally_often(requests: int, reason: str | None) -> None:
-    ledger = small.LEDGER.model_copy(update={"requests": requests})
+def test_a_control_asks_for_every_page_equally_often(
+    requests: int, distinct: int, reason: str | None
+) -> None:
+    ledger = small.LEDGER.model_copy(update={"requests": requests, "distinct": distinct})
     assert void_reason(four_slots(), [], small.RESULT, ledger, None, control="bare") == reason
 
 
@@ -159,6 +172,7 @@ LOADED = replace(small.RESULT, loaded=Served(10, 99, connections=2))
         ("callbacks", Served(10, 98), "d", "checksum of 99"),
         ("callbacks", Served(10, 99, 2), "d", ""),
         ("callbacks", Served(10, 99, 3), "d", "but 3 accepted"),
+        ("callbacks", Served(10, 99, 1), "d", "but 1 accepted"),
         ("callbacks", Served(10, 99, 2, 1), "d", "but 1 were worked on"),
         ("bare", Served(0, 0), "d", ""),
     ],

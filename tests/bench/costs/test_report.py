@@ -215,13 +215,6 @@ def test_no_system_calls_of_threads_that_a_tracer_stopped(
     assert text.count("No system calls of threads: strace stops a thread") == (not shown)
 
 
-def test_the_words_say_over_how_many_seeds_a_range_is() -> None:
-    three = counted([1.0, 2.0, 3.0])
-    assert report.seed_words(report.accounts(run(*three))) == "3 hash seeds"
-    mixed = report.accounts(run(*three, *counted([1.0], "generators")))
-    assert report.seed_words(mixed) == "1 to 3 hash seeds"
-
-
 def test_what_is_shown_has_its_own_number_of_seeds() -> None:
     """Others, counted with one seed, made the two of each shown backend "1 to 2"."""
     main = [each for name in report.CHOSEN[:10] for each in counted([1.0, 2.0], name)]
