@@ -24,8 +24,8 @@ from crawlers.recorder import Recorder
 from crawlers.sockets import unread
 from crawlers.stop import Stop
 
-AHEAD = 8 * MIB
-"""Bytes that a stream over TLS reads ahead; it pauses at twice as many.
+AHEAD = 4 * MIB
+"""Bytes that a stream over TLS reads ahead; it pauses at twice as many, half a page's limit.
 
 Where reading is paused when a connection ends, uvloop's streams lose what has not been read
 (MagicStack/uvloop#661), and those of aiofastnet lose it too, or do not see the end.
