@@ -222,12 +222,12 @@ class Fairness(Columnar):
 
 
 class Windows(Columnar):
-    """A crawl in windows of some hundred exchanges."""
+    """A crawl in windows of some hundred exchanges. Two threads may end theirs in wrong order."""
 
-    exchanges: list[Count]  # in the window
-    cpu_us: list[Count]  # of the client, all threads
-    voluntary: list[Count]  # context switches
-    involuntary: list[Count]
+    exchanges: list[int]  # in the window
+    cpu_us: list[int]  # of the client, all threads
+    voluntary: list[int]  # context switches
+    involuntary: list[int]
 
 
 class Switches(Record):

@@ -17,12 +17,19 @@ from typing import Any, TypeAlias, TypeVar
 
 from crawlers.frontier import Frontier
 from crawlers.http import RECV_SIZE, Exchange
-from crawlers.job import LONGEST_S, CrawlReport, Fetch, Job, Origin
+from crawlers.job import LONGEST_S, MIB, CrawlReport, Fetch, Job, Origin
 from crawlers.loop import loop_name
 from crawlers.page import read_page
 from crawlers.recorder import Recorder
 from crawlers.sockets import unread
 from crawlers.stop import Stop
+
+AHEAD = 8 * MIB
+"""Bytes that a stream over TLS reads ahead; it pauses at twice as many.
+
+Where reading is paused when a connection ends, uvloop's streams lose what has not been read
+(MagicStack/uvloop#661), and those of aiofastnet lose it too, or do not see the end.
+"""
 
 NO_TIME_S = 1e-6
 """How long asyncio may wait for the goodbye of a server."""
@@ -95,7 +102,7 @@ async def secure(origin: Origin, host: str, port: int) -> Connection:
         return await asyncio.open_connection(
             host,
             port,
-            limit=RECV_SIZE,
+            limit=AHEAD,
             ssl=origin.tls,
             server_hostname=origin.host,
             ssl_handshake_timeout=LONGEST_S,  # the exchange has its own

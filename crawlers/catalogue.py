@@ -44,15 +44,6 @@ if sys.version_info < (3, 12, 3):
         "suppress ends without close_notify, as urllib3 does not tell it"
     )
 
-_LOSES_ENDS = {
-    f"test_the_end_of_tls_ends_the_connection[{length}-large-{leave}]": (
-        "at times the end of TLS or TCP overtakes what nobody has read of a body over TLS: uvloop "
-        "loses it (MagicStack/uvloop#661), and aiofastnet loses it or never ends"
-    )
-    for length in ("read to its end", "with a length")
-    for leave in ("stays", "leaves")
-}
-
 _HTTPX_DIFFERS = {
     "test_an_answer_behind_an_answer_is_none": (
         "httpx takes what a server sends behind an answer for the answer to the next request, if "
@@ -270,7 +261,6 @@ _ASYNC = (
         "async_await on uvloop",
         "against async_await: the loop and its transports, now libuv in C; the same source",
         cannot_see=_TRUNCATED,
-        differs=_LOSES_ENDS,
         tags=("main", "people", "own_tls"),
     ),
     _on_loop(
@@ -278,7 +268,6 @@ _ASYNC = (
         "async_await on uvloop with asyncio.timeout around each exchange",
         "against uvloop: a timeout for each exchange, beside the sweep over all slots",
         cannot_see=_TRUNCATED,
-        differs=_LOSES_ENDS,
     ),
     _on_loop(
         "uvloop_sockets",
@@ -297,7 +286,6 @@ _ASYNC = (
         "async_await on aiofastnet's transports",
         "against async_await: the transports and TLS, now in Cython; the loop and the source stay",
         cannot_see=_TRUNCATED,
-        differs=_LOSES_ENDS,
     ),
     _on_loop(
         "aiofastnet_protocol",

@@ -65,8 +65,8 @@ SPREADS: tuple[SpreadOver, ...] = ("apart", "shared")
 
 SERVING: Final = (*MODELS, "uvloop", "trio", "gevent", "aiohttp_web")
 """The main servers: each changes one thing, but for the last."""
-SERVED_BY_MAIN: Final = only(SERVING, 5)
-SERVED_ONCE: Final = only(SERVING, 1)
+SERVED_BY_MAIN: Final = usually(SERVING, 5)
+SERVED_ONCE: Final = usually(SERVING, 1)
 
 
 def served_by(blocks: int) -> Participants:

@@ -200,6 +200,10 @@ def choose(options: Options) -> tuple[Profile, list[Backend], list[str], list[Pl
         named=options.backends is not None,
         sharing=plan.sharing(known),
     )
+    taking = {label.name for entry in entries for label in entry.labels}
+    for backend in known if options.backends is not None else ():
+        if backend.name not in taking:
+            Terminal(stderr=True).print(f"left out: {backend.name}: in none of these points")
     if options.base not in (None, *names):
         raise BenchError(f"--base {options.base}: not among {', '.join(names)}")
     return profile, known, names, entries

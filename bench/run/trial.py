@@ -356,7 +356,7 @@ class Crawling(Trial):
         if self.server_polls:
             self.server.poll(False)
         if (used_s := sum(self._used())) > 0:
-            self._working = (self.server.work_s() - self._before[2]) / used_s
+            self._working = max(0.0, self.server.work_s() - self._before[2]) / used_s
 
     def _used(self) -> tuple[float, float]:
         user_s, system_s = self.server.cpu()

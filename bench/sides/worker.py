@@ -25,7 +25,6 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from math import inf
 from operator import sub
-from types import ModuleType
 from typing import Any, Literal, TextIO
 
 from bench import controls
@@ -207,7 +206,7 @@ def set_values(sets: Mapping[str, int | str]) -> None:
         setattr(*found(name), getattr(*found(value)) if isinstance(value, str) else value)
 
 
-def found(name: str) -> tuple[ModuleType, str]:
+def found(name: str) -> tuple[object, str]:
     module, attribute = name.split(":")
     return import_module(module), attribute
 

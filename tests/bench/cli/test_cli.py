@@ -211,7 +211,12 @@ def test_a_dry_run_prints_the_plan_and_measures_nothing(
 def test_only_what_would_take_part_is_said_to_be_left_out(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Servers that are not installed had been named for a crawl that has none."""
+    """A crawl named the servers that were not installed; servers that you named were dropped."""
+    named = ["--backends", "callbacks,asyncio_protocol,twisted"]
+    assert main(["run", "--profile", "servers", "--only", "serve-100", "--dry-run", *named]) == DONE
+    shown = capsys.readouterr()
+    assert "asyncio_protocol" in shown.out
+    assert "left out: twisted: in none of these points" in shown.err
 
     def known(names: Sequence[str] | None, *_: object) -> list[Backend]:
         server = replace(as_server("granian"), missing="granian is not installed")

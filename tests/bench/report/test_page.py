@@ -27,7 +27,7 @@ from tests.bench import committed
 from tests.bench.cli.test_cli import save
 from tests.bench.study.made import experiments as experimented
 from tests.bench.study.made import kept
-from tests.bench.synthetic import MODELS, analysed, campaign, rungs
+from tests.bench.synthetic import MODELS, altered, analysed, campaign, rungs
 from tests.browsing import barriers, opened
 
 DRAWN = ("throughput", "memory")
@@ -201,10 +201,7 @@ def test_the_short_answer_is_yes_or_says_why_not(folder: Path) -> None:
     assert found.yes
     assert re.match(r"[\d,]+ of [\d,]+ trials count", found.why)
     assert '<p class="verdict yes"><strong>Yes:</strong>' in (folder / files.PAGE).read_text()
-    half = [
-        trial.model_copy(update={"status": "void", "reason": "x"} if trial.trial % 2 else {})
-        for trial in records.trials
-    ]
+    half = [altered(t, status="void", reason="x") if t.trial % 2 else t for t in records.trials]
     found = page.trusted(analysis_of(Records(records.campaign, half)))
     assert not found.yes
     assert "not measured to its end and" in found.why
@@ -224,11 +221,9 @@ def test_every_reader_sees_the_ten_charts_of_a_quick_run() -> None:
 
 def test_names_cannot_break_out_of_the_page(folder: Path, tmp_path: Path) -> None:
     records = store.load(folder)
-    trials = [
-        trial.model_copy(update={"label": HOSTILE, "status": "void", "reason": HOSTILE})
-        for trial in records.trials[:3]
-    ]
-    head = records.campaign.model_copy(update={"campaign": HOSTILE, "base": HOSTILE})
+    void = {"label": HOSTILE, "status": "void", "reason": HOSTILE}
+    trials = [altered(trial, **void) for trial in records.trials[:3]]
+    head = altered(records.campaign, campaign=HOSTILE, base=HOSTILE)
     analysis = analysis_of(Records(head, trials + records.trials[3:]))
     text = page.page(analysis, [], tmp_path, "0" * 64)
     assert "<img" not in text

@@ -20,7 +20,7 @@ from bench.schema import AnyRecord
 from bench.show.table import Table, name
 from tests.bench.questions.campaigns import LADDER
 from tests.bench.report.charts.campaigns import changed, made
-from tests.bench.synthetic import across, analysed, campaign, gathered
+from tests.bench.synthetic import across, altered, analysed, campaign, gathered
 
 
 def printed(analysis: Analysis, width: int = 140) -> str:
@@ -65,8 +65,7 @@ def test_nothing_in_records_is_markdown() -> None:
             for t in records.trials[2:]
         ),
     ]
-    machine = records.campaign.environment.model_copy(update={"cpu_model": HOSTILE})
-    head = records.campaign.model_copy(update={"campaign": HOSTILE, "environment": machine})
+    head = altered(records.campaign, campaign=HOSTILE, environment__cpu_model=HOSTILE)
     text = summary.to_markdown(analysis_of(replace(records, campaign=head, trials=trials)))
     safe = (
         r"&lt;script&gt;alert(1)&lt;/script&gt; a\|b \`c\` &amp;lt; !\[x\](http://evil.test/) "
