@@ -24,9 +24,10 @@ STARVED: Final = 0.5
 """A slot with less than this share of the median slot's completions is starved."""
 
 
-def least_served(trial: TrialRecord) -> float:
+def least_served(trial: TrialRecord) -> float | None:
     """Completions of the least served slot over those of the median slot."""
-    assert trial.fairness is not None
+    if trial.fairness is None:
+        return None
     completions = trial.fairness.completions
     middle = completions[len(trial.fairness.quantiles) // 2]
     return completions[0] / middle if middle else 0.0

@@ -107,7 +107,7 @@ def windows_of(trials: Iterable[TrialRecord]) -> WindowsByLabel:
             share = trial.pages / answered if trial.pages and answered else 1.0
             counts = [share * exchanges for exchanges in seen.exchanges]
             each = zip(counts, seen.cpu_us, seen.voluntary, strict=True)
-            windows[trial.label] += [(switches / pages, us / pages) for pages, us, switches in each]
+            windows[trial.label] += [(s / pages, us / pages) for pages, us, s in each if pages]
     return windows
 
 

@@ -85,7 +85,7 @@ def rows(analysis: Analysis) -> list[ProcessorsRow]:
             groups[trial.point, trial.label].append(trial)
     return [
         ProcessorsRow(
-            how=str(trials[0].params["processors"]),
+            how=str(trials[0].params.get("processors")),
             label=label,
             client=stats.processors(trials[0], "client"),
             rates={t.block: t.pages_per_s or 0.0 for t in trials},

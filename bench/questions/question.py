@@ -239,7 +239,7 @@ def of_models(
         return None
 
     def say(values: Sequence[float]) -> str:
-        most, least = map(words, values)
+        most, least = (words(value) if value > 0 else "about nothing" for value in values)
         return f"{costs} {most} with {prose(pair.label)} and {least} with {prose(pair.base)}"
 
     every = numbers(measured, key)

@@ -67,7 +67,12 @@ PALE: Final = 0.6
 def draw_bars(bars: Bars, slide: Slide) -> None:
     """Panels side by side; those with the rows of the first have no names of their own."""
     if bars.faint:
-        slide.swatches([(bars.faint, _faint(slide), ""), (bars.strong, slide.palette.ink, "")])
+        keys = {bars.faint: _faint(slide), bars.strong: slide.palette.ink}
+        rows = [row for panel in bars.panels for row in panel.rows.values()]
+        if all(bar.count == 1 for row in rows for bar in row if isinstance(bar, Spread)):
+            # In grey, a dark swatch would stand for bars that are paler than the faint one.
+            keys = {x: slide.look.mix(c, slide.palette.background, PALE) for x, c in keys.items()}
+        slide.swatches([(name, colour, "") for name, colour in keys.items()])
     if bars.parts:
         slide.swatches(_key(bars, slide))
     first = bars.panels[0]

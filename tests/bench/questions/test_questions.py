@@ -257,11 +257,11 @@ APART = ((20, 21, 19, 20, 22), (10, 9, 11, 12, 9.5))
             "19.0 µs to 22.0 µs and 9.00 µs to 12.0 µs: lowest and highest of 5 blocks; "
             "tested among 1 pair, without an A/A pair",
         ),
-        # A cost that is nearly nothing: it was "-0.200 µs with callbacks, in 0 trials each".
+        # A cost that is nearly nothing: it was "-0.200 µs with callbacks".
         (
             (12, 11, 13, 12, 12),
             (-0.2, 0.1, -0.3, 0, -0.2),
-            "It costs 12.0 µs with threads and -0.120 µs with callbacks",
+            "It costs 12.0 µs with threads and about nothing with callbacks",
             "11.0 µs to 13.0 µs and -0.300 µs to 0.100 µs: lowest and highest of 5 blocks; "
             "tested among 1 pair, without an A/A pair",
         ),
