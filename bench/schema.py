@@ -338,7 +338,7 @@ class MemoryParts(Record):
 class Memory(Record):
     """Memory at the barrier, while connections are held open and nothing else happens."""
 
-    connections: Positive  # that were held
+    connections: Count  # that were held
     before: MemoryParts  # started, warmed up, no connection yet
     held: MemoryParts  # all connections open, answers withheld
     machine_drop_bytes: int | None  # by the second method, for the whole machine

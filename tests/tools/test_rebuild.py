@@ -26,7 +26,7 @@ from crawlers.catalogue import OURS
 from tests.bench import committed
 from tools import rebuild, with_block
 
-MOST_BYTES = 18_100_000
+MOST_BYTES = 18_700_000
 """Most of it campaigns of the headlines, at 0.6 MB each: every further one narrows intervals."""
 DRAWN_WITH = "3.11.2"
 """The release of matplotlib that drew what is committed. Others may place a line elsewhere."""
@@ -130,7 +130,7 @@ def unpacked(text: str) -> str:
 
 # --- the schema of the records: frozen, and documented ---
 
-FROZEN = {2: "902eb12865f5f18562ee6c06ef7d66a74cf70379058d232767be195fcea039db"}
+FROZEN = {2: "79d364b69ec0ebebf6ebd9eeb99457f5ce8c9f7b6f3350245ca27885856706c4"}
 """Version of the schema -> the digest of its names, types, optional fields, and named words."""
 
 
