@@ -21,7 +21,7 @@ from bench.show import cells
 from bench.show.figures import Bars, Figure
 from bench.show.measured import KIB_EACH, RATE, US, WAIT, Measure, Measured, by_label
 from bench.show.table import Column, Table, name
-from bench.text import capital, count
+from bench.text import capital, count, listing
 
 NAME: Final = "glance"
 ASKS: Final = "What do throughput, memory and latency come to, at a glance?"
@@ -108,13 +108,19 @@ def answer(analysis: Analysis) -> Answer | None:
         for key, axis in axes.items()
         if key in seen
     ]
+    marks = [
+        f"the {rows.average([key])} of {what}"
+        for key, what in {PAGES: "pages/s", P99: "the p99"}.items()
+        if key in seen
+    ]
+    what = f"Marks: {listing(marks)} over blocks. " if marks else ""
     figure = Figure(
         name=NAME,
         title="Throughput, memory and latency at a glance",
         subtitle=capital("; ".join(at for key, at in DRAWN.items() if key in seen)),
         data=Bars(panels),
         notes=(
-            f"Lines: lowest to highest block; of memory the {stats.AT_LEVEL} interval of the "
+            f"{what}Lines: lowest to highest block; of memory the {stats.AT_LEVEL} interval of the "
             "slope.",
         ),
     )
