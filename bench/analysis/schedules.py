@@ -50,10 +50,14 @@ def keeps_up(trials: Sequence[TrialRecord], rate: float) -> bool:
 
 
 def capacity(rates: Mapping[float, Sequence[TrialRecord]]) -> float | None:
-    """Requests/s where more were offered: the most it achieved. None where it kept up with all."""
-    beyond = [trials for rate, trials in rates.items() if not keeps_up(trials, rate)]
-    reached = [stats.middle((t.achieved_per_s for t in trials), "median") for trials in beyond]
-    return max((rate for rate in reached if rate), default=None)
+    """Requests/s where more were offered: the most it achieved. None where it kept up with all.
+
+    And None where it kept up with more than that: then trials at lower rates were disturbed.
+    """
+    beyond = {rate: trials for rate, trials in rates.items() if not keeps_up(trials, rate)}
+    reached = [stats.middle((t.achieved_per_s for t in own), "median") for own in beyond.values()]
+    most = max((rate for rate in reached if rate), default=0.0)
+    return most if most > max(rates.keys() - beyond.keys(), default=0.0) else None
 
 
 def shared_rate(data: ByRate, labels: Collection[str]) -> float | None:

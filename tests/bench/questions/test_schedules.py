@@ -10,7 +10,7 @@ from statistics import median
 import pytest
 
 from bench.analysis import stats
-from bench.analysis.schedules import predicted_ms, responses, shared_rate
+from bench.analysis.schedules import capacity, predicted_ms, responses, shared_rate
 from bench.questions import mixed, open_loop
 from bench.questions.mixed import MEAN, THEORY, key
 from bench.questions.question import of_models
@@ -91,6 +91,17 @@ def test_a_rate_that_is_reached_to_the_digits_that_are_said_is_reached() -> None
         own = [altered(t, achieved_per_s=achieved) for t in trials]
         found = open_loop.behind({"threads": {rate: own}}, ["threads"], rate)
         assert (found is not None) == told
+
+
+def test_a_rate_that_a_disturbed_trial_missed_is_no_capacity() -> None:
+    """Callbacks reached 957 of 1,000 requests/s and all of 4,000: a point at 418 % was drawn."""
+    rates = full().by_size("openloop", "rate")["callbacks"]
+    most = sure(capacity(rates))
+    low = min(rates)
+    disturbed = [altered(trial, achieved_per_s=0.5 * low) for trial in rates[low]]
+    assert capacity(rates | {low: disturbed}) == most, "it carried more than that"
+    carried = {rate: trials for rate, trials in rates.items() if rate < most}
+    assert capacity(carried | {low: disturbed}) is capacity(carried) is None
 
 
 def test_a_tail_that_may_be_the_host_s_is_a_warning() -> None:
