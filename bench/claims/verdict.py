@@ -254,7 +254,8 @@ class ExperimentReading(_AnyReading):
             reasons = [result.reasons.get(self.value) for result in results]
             failed = run.reasons().get(self.experiment, f"it has no value {self.value}")
             raise Missing(next(filter(None, reasons), failed))
-        if len(values) == 1 and EXPERIMENTS.get(self.experiment, ("", None))[1] != 1:
+        _, repeats = EXPERIMENTS.get(self.experiment, ("", None))
+        if len(values) == 1 and repeats != 1:
             raise Missing(f"one repeat of {self.experiment} does not say how far others lie apart")
         note, python = str(results[-1].facts.get("note", "")), run.head.environment.python
         return evidence.number(interval_of(values), plural(len(values), "repeat"), note, python)

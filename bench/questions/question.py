@@ -36,7 +36,7 @@ from bench.show.words import (
     strongest,
 )
 from bench.store import Records
-from bench.text import plural
+from bench.text import capital, plural
 from crawlers.registry import MODELS
 
 SAYS_HOW_FEW: Final = re.compile(r"\b(one trial|\d+ (trial|campaign)s?)\b")
@@ -156,7 +156,7 @@ def bars(
     """
     blocks = measured.blocks([key for keys in panels.values() for key in keys])
     what = averaged(blocks, measured.average(key for keys in panels.values() for key in keys))
-    what = f" {what[0].upper()}{what[1:]}" if subtitle.endswith(".") else f"; {what}"
+    what = f" {capital(what)}" if subtitle.endswith(".") else f"; {what}"
     return Figure(
         name=name,
         title=title,

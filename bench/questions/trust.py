@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from statistics import median
 from typing import Final
 
 from bench.analysis import stats
@@ -95,7 +94,7 @@ def _waited(analysis: Analysis) -> Iterator[str]:
     for trial in stats.trials_of(analysis.records):
         if trial.shares and trial.shares.waited_share is not None:
             waits[trial.point, trial.block].append(trial.shares.waited_share)
-    usual = {place: median(shares) for place, shares in waits.items()}
+    usual = {place: stats.average(shares, "median") for place, shares in waits.items()}
     long = {place: share for place, share in usual.items() if share > WAITED_SHARE}
     if long:
         points = dict.fromkeys(point for point, _ in long)

@@ -179,8 +179,7 @@ def judge(metric: Metric, a: Sequence[float], b: Sequence[float], floor: float) 
     interval nor verdict.
     """
     if min(len(a), len(b)) < MIN_BLOCKS:
-        value = math.exp(float(np.mean(np.log(b)) - np.mean(np.log(a))))
-        return value, None, None, "too few blocks"
+        return stats.average(b) / stats.average(a), None, None, "too few blocks"
     value, low, high = welch(a, b)
     if not (low > 1 or high < 1) or abs(math.log(value)) <= floor:
         return value, low, high, "no difference shown"

@@ -131,8 +131,6 @@ def alone(trial: Trial) -> None:
 
     def sample() -> None:
         trial.threads = max(trial.threads, threads(trial.tested.pid))
-        if before is not None and (now := trial.tested.wait_s()) is not None:
-            trial.waited_s = now - before
 
     trial.tested.look_for_children()
     before = trial.tested.wait_s()
@@ -146,6 +144,8 @@ def alone(trial: Trial) -> None:
             trial.go()
         trial.result = trial.worker.result(trial.deadline, sample)
         sample()
+        if before is not None and (after := trial.tested.wait_s()) is not None:
+            trial.waited_s = after - before
         for condition in trial.conditions:
             condition.ended(trial, trial.result)
         trial.rest()
@@ -196,6 +196,12 @@ def evenly(turns: list[TurnTaken], trials: Sequence[Trial]) -> tuple[list[TurnTa
     return level(turns, crawls)
 
 
+def whole(parts: Iterable[float | None]) -> float | None:
+    """Their sum; None where one of them is not known."""
+    known = list(parts)
+    return None if None in known else sum(part for part in known if part is not None)
+
+
 def summary(turns: list[TurnTaken], labels: list[str], place: int, trial: Trial) -> Turns | None:
     """What one label's turns add up to; also keeps the service times without a stop inside."""
     own = [turn for turn in turns if turn.taker == place]
@@ -209,9 +215,7 @@ def summary(turns: list[TurnTaken], labels: list[str], place: int, trial: Trial)
         inside = (first == last) & (last >= 0)
         trial.within_turns = service[inside]
         spanned = int((last >= 0).sum() - inside.sum())
-    stolen = [turn.steal_s for turn in counted]
-    waits = [turn.wait_s for turn in counted]
-    trial.waited_s = None if None in waits else sum(s for s in waits if s is not None)
+    trial.waited_s = whole(turn.wait_s for turn in counted)
     return Turns(
         turn_s=trial.turn_s,
         taken=len(own),
@@ -221,7 +225,7 @@ def summary(turns: list[TurnTaken], labels: list[str], place: int, trial: Trial)
         cpu_s=sum(turn.cpu_s for turn in counted),
         server_cpu_s=sum(turn.server_cpu_s for turn in counted),
         aside_s=sum(turn.aside_s for turn in counted),
-        steal_s=None if None in stolen else sum(s for s in stolen if s is not None),
+        steal_s=whole(turn.steal_s for turn in counted),
         beside=labels,
         spanned=spanned,
     )

@@ -12,7 +12,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Final, Self
@@ -206,10 +206,10 @@ class Trial(Taker):
             out=str(self.out),
             progress=None if self.progress is None else self.progress.file,
             cafile=authorities(self.out.with_suffix(".pem"), warmup, self.server),
+            sets={k: value for each in self.conditions for k, value in each.sets.items()},
         )
         for condition in self.conditions:
             command = condition.command(command, self)
-            command = replace(command, sets=command.sets | dict(condition.sets))
         self.command = command
         self.worker.command(command)
 

@@ -20,6 +20,7 @@ from bench.show.figures import Panel, Unit
 from bench.show.table import Column, Table, name
 from bench.text import (
     KIB,
+    capital,
     count,
     duration,
     duration_tick,
@@ -151,7 +152,7 @@ class Measured:
             [label, *(_cell(self.spread(label, key), alone=alone) for key in self.measures)]
             for label in self.values
         ]
-        average = self.average().capitalize()
+        average = capital(self.average())
         behind = "One trial each" if alone else f"{average} of the {over}, and their range"
         about = f"{about} {behind}{further}."
         notes = self.notes

@@ -174,12 +174,12 @@ def says_something(data: FigureData) -> bool:
 
 def alone(data: FigureData) -> bool:
     """Whether a mark or bar stands for a single trial."""
-    return any(spread.count == 1 for spread in _spreads(data))
+    return any(spread.count == 1 for spread in spreads(data))
 
 
 def ranged(data: FigureData) -> bool:
     """Whether a mark or bar stands for several trials, so that it has a range."""
-    return any(spread.count > 1 for spread in _spreads(data))
+    return any(spread.count > 1 for spread in spreads(data))
 
 
 def ticked(data: FigureData) -> bool:
@@ -229,7 +229,8 @@ def _groups(data: FigureData) -> Iterator[Iterable[float]]:
             yield [x for x, _ in points]
 
 
-def _spreads(data: FigureData) -> Iterator[Spread]:
+def spreads(data: FigureData) -> Iterator[Spread]:
+    """What marks and bars without parts stand for."""
     if isinstance(data, Bars):
         rows = (row for panel in data.panels for row in panel.rows.values())
         yield from (bar for row in rows for bar in row if isinstance(bar, Spread))

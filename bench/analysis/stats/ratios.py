@@ -143,7 +143,7 @@ def ratio(
     positive = all(min(pair) > 0 for pair in pairs)
     per_block = tuple(other / base for base, other in pairs) if positive else ()
     values = np.log(per_block) if positive else np.array([other - base for base, other in pairs])
-    value = float(np.exp(np.sort(values).mean())) if positive else None
+    value = average(per_block) if positive else None
     if len(both) < MIN_BLOCKS:
         reason = f"{len(both)} of at least {MIN_BLOCKS} blocks"
         return Ratio(value, None, None, len(both), None, per_block, TOO_FEW, reason)

@@ -37,6 +37,7 @@ from bench.show.figures import (
     Plot,
     Stack,
 )
+from bench.show.pictures import spreads
 from bench.show.table import MISSING
 from bench.show.words import named
 from bench.text import count
@@ -68,8 +69,7 @@ def draw_bars(bars: Bars, slide: Slide) -> None:
     """Panels side by side; those with the rows of the first have no names of their own."""
     if bars.faint:
         keys = {bars.faint: _faint(slide), bars.strong: slide.palette.ink}
-        rows = [row for panel in bars.panels for row in panel.rows.values()]
-        if all(bar.count == 1 for row in rows for bar in row if isinstance(bar, Spread)):
+        if all(spread.count == 1 for spread in spreads(bars)):
             # In grey, a dark swatch would stand for bars that are paler than the faint one.
             keys = {x: slide.look.mix(c, slide.palette.background, PALE) for x, c in keys.items()}
         slide.swatches([(name, colour, "") for name, colour in keys.items()])
@@ -435,8 +435,8 @@ def _x_axis(axes: Axes, axis: Axis, column: Sequence[Plot], *, small: bool) -> N
 
 
 def _y_axis(slide: Slide, axes: Axes, plot: Plot, row: Sequence[Plot]) -> None:
-    spreads = [spread for other in row for spread in other.spreads]
-    values = [value for spread in spreads for value in (spread.low, spread.high)]
+    drawn = [spread for other in row for spread in other.spreads]
+    values = [value for spread in drawn for value in (spread.low, spread.high)]
     for cloud in (cloud for other in row for cloud in other.clouds.values()):
         # The highest hundredth is another program's work, and the axis would be for that alone.
         values.append(sorted(y for _, y in cloud)[int(0.99 * (len(cloud) - 1))])
