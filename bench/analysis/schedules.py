@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from itertools import filterfalse
 from typing import Final
 
 from bench.analysis import stats
@@ -31,6 +32,9 @@ ENOUGH: Final = 100 * stats.MIN_BEYOND
 
 HALF: Final = 0.5
 """A share of capacity at which a queue is short."""
+
+TAKEN: Final = 0.02
+"""Of a trial's time: twice the hundredth of the requests that a p99 leaves out."""
 
 
 def tail_ms(time: Latency | None) -> float | None:
@@ -58,6 +62,36 @@ def capacity(rates: Mapping[float, Sequence[TrialRecord]]) -> float | None:
     reached = [stats.middle((t.achieved_per_s for t in own), "median") for own in beyond.values()]
     most = max((rate for rate in reached if rate), default=0.0)
     return most if most > max(rates.keys() - beyond.keys(), default=0.0) else None
+
+
+def taken_s(trial: TrialRecord) -> float:
+    """Seconds that others had the processor: guests of the host, or programs beside a crawler."""
+    stolen_s = trial.host.steal_s if trial.host else None
+    waited = trial.shares.waited_share if trial.shares else None
+    return max(stolen_s or 0.0, (waited or 0.0) * (trial.elapsed_s or 0.0))
+
+
+def robbed(trial: TrialRecord) -> bool:
+    """Whether others took so much of the time that a tail may be theirs.
+
+    Who is due while another has the processor waits, and says nothing of the backend.
+    """
+    return taken_s(trial) > TAKEN * (trial.elapsed_s or math.inf)
+
+
+def trials_of(data: ByRate) -> list[TrialRecord]:
+    return [trial for rates in data.values() for own in rates.values() for trial in own]
+
+
+def unrobbed(data: ByRate) -> ByRate:
+    """The trials that nobody robbed; all of them where that is less than every other."""
+    every = trials_of(data)
+    if 2 * sum(map(robbed, every)) > len(every):
+        return data
+    return {
+        label: {rate: kept for rate, own in rates.items() if (kept := [*filterfalse(robbed, own)])}
+        for label, rates in data.items()
+    }
 
 
 def shared_rate(data: ByRate, labels: Collection[str]) -> float | None:

@@ -13,7 +13,7 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.schedules import keeps_up, shared_rate, tail_ms
+from bench.analysis.schedules import keeps_up, shared_rate, tail_ms, unrobbed
 from bench.plan.participants import MAPPED
 from bench.questions.question import Answer
 from bench.schema import TrialRecord
@@ -44,7 +44,11 @@ def measured(
     kib, over = ("KiB" if whole else "user KiB" for whole in (in_all, in_all_tls))
     opened = analysis.by_size("openloop", "rate")
     rate = shared_rate(opened, [label for label in analysis.main if label in opened]) or 0
-    asked = [of[rate] for of in opened.values() if rate in of and keeps_up(of[rate], rate)]
+    asked = [
+        heard.get(rate, ())
+        for label, heard in unrobbed(opened).items()
+        if rate in opened[label] and keeps_up(opened[label][rate], rate)
+    ]
     slots = stats.number_param(next(iter(crawls.values()))[0], "slots") if crawls else None
     at = f"{count(rate)}/s" if rate else ""
     where = f"a crawl with {count(slots or 0)} slots"

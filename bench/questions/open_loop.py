@@ -14,7 +14,18 @@ import numpy as np
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.schedules import ByRate, capacity, keeps_up, shared_rate, tail_ms
+from bench.analysis.schedules import (
+    TAKEN,
+    ByRate,
+    capacity,
+    keeps_up,
+    robbed,
+    shared_rate,
+    tail_ms,
+    taken_s,
+    trials_of,
+    unrobbed,
+)
 from bench.analysis.stats import Blocks
 from bench.questions.question import Answer, Headline, few, of_models
 from bench.schema import TrialRecord
@@ -32,8 +43,8 @@ WORKLOAD: Final = "openloop"
 STEPS: Final = 30
 """Points of a line of percentiles."""
 
-STOLEN: Final = 0.02
-"""Of a trial's time: twice the hundredth of the requests that a p99 leaves out."""
+FEWEST: Final = 3
+"""Blocks of which one stall is not the median."""
 
 PROSE: Final = (
     "Requests are due on a Poisson schedule, and a response time counts from the moment when the "
@@ -92,39 +103,39 @@ def answer(analysis: Analysis) -> Answer | None:
     data = analysis.by_size(WORKLOAD, "rate")
     if not data:
         return None
-    times = measured(data)
+    heard = unrobbed(data)
+    times = measured(heard)
     models = [label for label in data if label in MODELS]
     # All of them in a campaign of open loops alone.
     shown = [label for label in data if label in analysis.main] or list(data)
     rate, shared = telling(data, models), shared_rate(data, shown)
     tail = in_the_tail(times, shared) if shared else None
     late = behind(data, models, rate) if rate else None
-    figures = [spectrum(shown, data, shared, tail)] if shared and len(shown) > 1 else []
+    here = [label for label in shown if heard[label].get(shared or 0.0)]
+    figures = [spectrum(here, heard, shared, tail)] if shared and len(here) > 1 else []
     over = over_capacity(shown, data, times)
     return Answer(
         tail or late,
         PROSE.format(further=f" {late.text} ({late.behind})." if late and tail else ""),
-        tables=[table(data, times)],
+        tables=[table(heard, times)],
         figures=[*figures, *([over] if over else [])],
         compared=tail.pairs if tail else (),
-        warnings=_stolen([t for rates in data.values() for own in rates.values() for t in own]),
+        warnings=_taken(trials_of(data), trials_of(heard)),
     )
 
 
-def _stolen(trials: Sequence[TrialRecord]) -> list[str]:
-    """Trials whose tail may be the host's: whoever is due while another guest runs waits."""
-    robbed = [
-        trial
-        for trial in trials
-        if trial.host and (trial.host.steal_s or 0.0) > STOLEN * (trial.elapsed_s or math.inf)
-    ]
-    if not robbed:
+def _taken(asked: Sequence[TrialRecord], heard: Sequence[TrialRecord]) -> list[str]:
+    """Trials whose tail may be another's, and whether they are left out."""
+    taken = [*map(taken_s, filter(robbed, asked))]
+    if not taken:
         return []
-    worst = max(trial.host.steal_s or 0.0 for trial in robbed if trial.host)
+    what = "a p99 there may be theirs"
+    if len(heard) < len(asked):
+        what = "a p99 there may be theirs, so these are in no response time"
     return [
-        f"In {len(robbed)} of {plural(len(trials), 'trial')} on a schedule other guests took more "
-        f"than {100 * STOLEN:.0f} % of the time, up to {duration(1000 * worst)}: a p99 there may "
-        "be the host's."
+        f"In {len(taken)} of {plural(len(asked), 'trial')} on a schedule other guests or programs "
+        f"took more than {100 * TAKEN:.0f} % of the time, up to {duration(1000 * max(taken))}: "
+        f"{what}."
     ]
 
 
@@ -150,11 +161,16 @@ def behind(data: ByRate, models: Sequence[str], rate: float) -> Headline | None:
 
 
 def in_the_tail(measured: Measured, rate: float) -> Headline | None:
-    """The p99 of those that keep up. One stall is a p99, so it needs blocks enough."""
+    """The p99 of those that keep up, in blocks enough: one stall is a p99.
+
+    That nothing differs is not said of few blocks.
+    """
     name = key("p99", rate)
-    if min(measured.blocks([name]), default=0) < stats.MIN_BLOCKS:
-        return None
-    return of_models(measured, name, f"At {count(rate)} requests/s the p99 is")
+    blocks = {x: times.count for x in measured.values if (times := measured.spread(x, name))}
+    enough = [label for label, number in blocks.items() if number >= FEWEST]
+    head = of_models(measured.only(enough), name, f"At {count(rate)} requests/s the p99 is")
+    told = head and (head.quotes or min(blocks.values()) >= stats.MIN_BLOCKS)
+    return head if told else None
 
 
 def table(data: ByRate, measured: Measured) -> Table:

@@ -115,7 +115,13 @@ def paragraph(headline: Headline | None, prose: str) -> str:
 def numbers(measured: Measured, *keys: str) -> list[Number]:
     """These measures of every label, to be combined over campaigns."""
     return [
-        Number(f"{key}/{label}", f"{label}: {measure.what}", measure.unit.symbol, spread)
+        Number(
+            f"{key}/{label}",
+            f"{label}: {measure.what}",
+            measure.unit.symbol,
+            spread,
+            stalls=measure.unit.average == "median",
+        )
         for key in keys
         for measure in [measured.measures[key]]
         for label in measured.values
@@ -225,7 +231,8 @@ def of_models(
 
     Of every two that can be compared, those that differ most; the correction is for all of them,
     because the two were chosen among them. ``compared`` is for a quantity with A/A pairs, from its
-    family. With fewer than five blocks the sentence says how few, and has no interval.
+    family. With fewer than five blocks the sentence says how few, and has no interval: then two
+    differ if their trials do not overlap.
     """
     if key not in measured.measures:
         return None
@@ -246,7 +253,7 @@ def of_models(
     quotes = [f"{key}/{pair.label}", f"{key}/{pair.base}"]
     blocks = plural(pair.ratio.blocks, "block")
     text = say(pair.averages)
-    if only := few(pair.ratio.blocks):
+    if (only := few(pair.ratio.blocks)) and apart(pair):
         return Headline(f"{text}{only}", "no interval", (), every, quotes, say)
     if pair.ratio.shown:
         ranges = [f"{words(min(side))} to {words(max(side))}" for side in pair.paired]
@@ -274,10 +281,21 @@ def upright(compared: Comparison) -> Comparison:
     return compared if compared.averages[0] >= compared.averages[1] else compared.inverse
 
 
+def apart(compared: Comparison) -> bool:
+    """Whether each of few trials of the label has more than any of the base; one always has."""
+    label, base = compared.paired
+    return min(label) > max(base) or len(label) == 1
+
+
 def strongest_of(compared: Iterable[Comparison]) -> Comparison | None:
     """The two that differ most: those that are shown to first. Their correction is for all."""
     tested = [upright(c) for c in compared if c.ratio.blocks]
-    return max(tested, key=lambda c: (c.ratio.shown, c.averages[0] - c.averages[1]), default=None)
+
+    def size(c: Comparison) -> tuple[bool, bool, float]:
+        few_apart = c.ratio.blocks < MIN_BLOCKS and apart(c)
+        return c.ratio.shown, few_apart, c.averages[0] - c.averages[1]
+
+    return max(tested, key=size, default=None)
 
 
 def every_two(point: str) -> list[Pair]:

@@ -210,7 +210,7 @@ def _group(python: str, on: str, profile: str, analyses: Sequence[Analysis]) -> 
         for place, value in zip(first, values, strict=True):
             if value:
                 together[place].append(value)
-        all_ = combined([*together.values()])
+        all_ = combined([*together.values()], stalls=number.stalls)
         quantities[key] = Quantity(what=number.what, unit=number.unit, values=values, combined=all_)
     members = [
         GroupMember(

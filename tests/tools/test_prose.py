@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bench import store
 from bench.analysis import stats
+from bench.analysis.schedules import robbed
 from bench.claims.ledger import USUAL
 from bench.claims.verdict import SENTENCES, ClaimNumber, judge, load
 from bench.costs import report as costs
@@ -62,7 +63,7 @@ def test_how_often_a_pause_decided_the_p99_of_an_open_loop() -> None:
     """The page said "in two of 80 blocks", and another campaign had three more."""
     made = [store.load(folder) for folder in sorted((RESULTS / "headlines").iterdir())]
     blocks = [
-        (sure(trial.response_time).p99_ms, sure(sure(trial.host).steal_s))
+        (sure(trial.response_time).p99_ms, robbed(trial))
         for records in made
         if "3.15" in records.campaign.environment.python
         for trial in stats.trials_of(records, "openloop", twins=False)
@@ -72,7 +73,7 @@ def test_how_often_a_pause_decided_the_p99_of_an_open_loop() -> None:
     ms = [significant(end([p99 for p99, _ in slow]), 2) for end in (min, max)]
     text = words("findings.md")
     assert f"was {' to '.join(ms)} ms in {len(slow)} of {len(blocks)} blocks" in text
-    assert (sum(steal_s > 0 for _, steal_s in slow), "In six of these" in text) == (6, True)
+    assert (sum(left_out for _, left_out in slow), "In six of these" in text) == (6, True)
 
 
 def test_what_the_pages_take_from_the_ledger() -> None:

@@ -145,7 +145,7 @@ def test_so_many_campaigns_lie_in_the_interval_of_those_before(numbers: Numbers)
         for place in range(FEWEST, group.count):
             before = [[value] for value in quantity.values[:place] if value]
             if (value := quantity.values[place]) and len(before) >= FEWEST:
-                together = combined(before)
+                together = combined(before, stalls=quantity.unit == "ms")
                 count += together.predicted
                 held += together.predicted and together.low <= value.value <= together.high
     assert f"had {held} of {count} numbers" in words("method.md")

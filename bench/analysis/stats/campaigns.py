@@ -14,10 +14,12 @@ are not turned into logarithms.
 
 Below :data:`FEWEST` campaigns, and where the ends of that interval are more than :data:`WIDEST`
 times apart, the *range* takes its place: from the lowest to the highest end of the campaigns' own
-intervals. Five campaigns, because the interval of five is 1.6 times as long as one from endlessly
-many, that of three 2.5 times and that of two 8 times; and because of what cannot be known: if a
-campaign is in one of two states, all n are in the same one while the next is not with a probability
-of at most 0.25, 0.105 and 0.067 for two, three and five campaigns, whatever is done with them.
+intervals. So it does for response times: one stall makes a value several times as high, so their
+logarithms are not normal. Five campaigns, because the interval of five is 1.6 times as long as one
+from endlessly many, that of three 2.5 times and that of two 8 times; and because of what cannot be
+known: if a campaign is in one of two states, all n are in the same one while the next is not with a
+probability of at most 0.25, 0.105 and 0.067 for two, three and five campaigns, whatever is done
+with them.
 
 docs/notebook/method-studies.md has how often either covers the next campaign, simulated. A quoted
 range names the number of its campaigns.
@@ -53,6 +55,7 @@ class Number:
     what: str  # "to open and close a connection, processor time: threads"
     unit: str  # "×" for a ratio, else as it is written: "µs", "KiB"
     found: Spread  # with the campaign's own interval, or its lowest and highest block
+    stalls: bool = False  # a response time, of which there is no interval for the next campaign
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +69,18 @@ class Combined:
     predicted: bool  # low and high are an interval for the next campaign; False: a range
 
 
-def combined(campaigns: Sequence[Sequence[Spread]]) -> Combined:
-    """Combine the values of independent campaigns; several in one of them count as one."""
+def combined(campaigns: Sequence[Sequence[Spread]], *, stalls: bool = False) -> Combined:
+    """Combine the values of independent campaigns; several in one of them count as one.
+
+    ``stalls`` is that of :class:`Number`.
+    """
     every = [spread for campaign in campaigns for spread in campaign]
     found = np.array([average([s.value for s in campaign]) for campaign in campaigns])
     logarithmic = bool((found > 0).all())
     values = np.log(found) if logarithmic else found
     back = np.exp if logarithmic else float
     count, mean = len(campaigns), float(values.mean())
-    if count >= FEWEST:
+    if count >= FEWEST and not stalls:
         t = float(special.stdtrit(count - 1, 0.5 + LEVEL / 2))
         half = t * float(values.std(ddof=1)) * math.sqrt(1 + 1 / count)
         low, high = float(back(mean - half)), float(back(min(mean + half, 700.0)))

@@ -112,7 +112,7 @@ BOTH = ["threads", "twisted"]
             {"named": True},
             {"threads": 2, "twisted": 2},
         ),
-        ("quick", "openloop-4000", ["trio"], {"named": True}, {"trio": 3}),
+        ("quick", "openloop-4000", ["trio"], {"named": True}, {"trio": 2}),
     ],
 )
 def test_the_user_decides_on_blocks(
