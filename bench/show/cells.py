@@ -96,8 +96,8 @@ def why(result: Ratio | None) -> str:
     return f"{result.reason}; below {100 * result.smallest:.1f} % nothing could have been seen"
 
 
-def limiter(stamp: Limiter | None) -> str:
+def limiter(of: Limiter | None) -> str:
     """What held the trials back; ○ marks the server, as hollow points do in charts."""
-    if stamp is None:
+    if of is None:
         return MISSING
-    return "server ○" if stamp == "server" else stamp
+    return "server ○" if of == "server" else of
