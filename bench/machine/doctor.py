@@ -102,9 +102,10 @@ class Needs:
 
 def require_proc() -> None:
     """Raise :class:`BenchError` without Linux's /proc, where nothing can be read."""
-    if not Path("/proc/self").exists():
+    if not Path("/proc/meminfo").exists():
         raise BenchError(
-            "no /proc here, so nothing can be measured: use Linux, with mount -t proc proc /proc"
+            "no /proc here, or only a part of it, so nothing can be measured: use Linux, with "
+            "mount -t proc proc /proc"
         )
 
 
@@ -240,8 +241,8 @@ BYTES_PER_THREAD = 96 * KIB  # stacks, page tables, task, send buffer, heap: see
 def available_bytes() -> int:
     """Memory that this process may still take: the machine's, or its control group's."""
     available = int(psutil.virtual_memory().available)
-    limit = procfs.memory_limit()
-    return available if limit is None else min(available, limit)
+    left = procfs.memory_left()
+    return available if left is None else min(available, left)
 
 
 def check_memory(needs: Needs) -> Iterator[CheckResult]:

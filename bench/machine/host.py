@@ -116,10 +116,14 @@ POLL_S = 0.1
 
 
 def counters() -> dict[str, int | None]:
-    """The counters now, cumulative; all None where there is no /proc/net (macOS)."""
+    """The counters now, cumulative, and how long a limit has stopped processors of the group.
+
+    None where there is no /proc/net (macOS), or no limit of processor time.
+    """
     files = ("proc/net/netstat", "proc/net/snmp")
     groups = procfs.paired_lines("".join(procfs.read(file) or "" for file in files))
-    return {name: groups.get(group, {}).get(name) for name, group in NETSTAT.items()}
+    network = {name: groups.get(group, {}).get(name) for name, group in NETSTAT.items()}
+    return network | {"throttled_us": procfs.throttled_us()}
 
 
 def delta(

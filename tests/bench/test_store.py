@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import gzip
 import json
 import os
@@ -140,6 +141,16 @@ def test_no_campaign_is_written_over_another(
 ) -> None:
     with Log(tmp_path / "mine", create=True), pytest.raises(StoreError, match=why):
         Log(tmp_path / file, create=create)
+
+
+def test_a_file_system_need_not_have_locks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It said that another run was writing. Some of Lustre and of NFS have none."""
+
+    def flock(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    assert write(tmp_path / store.FILE_NAME, RECORDS[:1])
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")

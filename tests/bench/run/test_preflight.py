@@ -39,6 +39,17 @@ def test_connections_over_tls_are_refused_beforehand_with_both_numbers(
     assert "3.05 GiB of the client and 625 MiB of the server for TLS" in reason
 
 
+def test_all_processes_of_a_block_in_turns_need_memory_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In a container of 256 MiB the kernel killed the harness, and nothing said why."""
+    monkeypatch.setattr("bench.machine.doctor.available_bytes", lambda: 150 << 20)
+    points = [workloads.c10k(50, ONE), workloads.throughput(100, 1000, ONE)]
+    todo = plan.make([PlannedPoint(point, plan.labels_of(point, MODELS)) for point in points], 1)
+    refused = preflight.refusals(todo, {one.name: one for one in KNOWN}, Path(), console())
+    assert {point for point, _ in refused} == {"throughput-100"}
+
+
 def test_a_backend_without_https_is_refused_in_every_mode_with_its_reason() -> None:
     known = {"threads": Backend("threads", "", "", no_https="sockets alone")}
     point = workloads.in_modes("tls-fetch", 10, 100, ONE)
