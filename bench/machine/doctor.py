@@ -103,10 +103,7 @@ class Needs:
 def require_proc() -> None:
     """Raise :class:`BenchError` without Linux's /proc, where nothing can be read."""
     if not Path("/proc/meminfo").exists():
-        raise BenchError(
-            "no /proc here, or only a part of it, so nothing can be measured: use Linux, with "
-            "mount -t proc proc /proc"
-        )
+        raise BenchError("no /proc here, or not all of it: on Linux, mount -t proc proc /proc")
 
 
 def examine(needs: Needs) -> list[CheckResult]:
@@ -193,7 +190,7 @@ def check_descriptors(needs: Needs) -> Iterator[CheckResult]:
 THREAD_FIXES: Final = {
     "control group pids.max": "raise the task limit of the container or systemd unit to {}",
     MAX_MAP_COUNT: f"sysctl {MAX_MAP_COUNT}={{maps}}",
-    "RLIMIT_NPROC": "ulimit -u {}",
+    "RLIMIT_NPROC": "ulimit -u {}; beyond the hard limit as root, or in limits.conf",
 }
 """Of limits that are no number of threads in ``/proc/sys``: ``{}`` is how many there should be."""
 

@@ -173,12 +173,10 @@ def cgroup_limits(
 ) -> Iterator[tuple[str, list[int]]]:
     """The numbers in files of this process's group, and of every group above: all limits apply.
 
-    Each with its group's folder.
-
     ``first`` and ``second`` are the names of the files in each version. A group without a limit
-    is left out. If the controller is mounted as version 1, that is used: a controller belongs to
-    one hierarchy only. In a container without its own cgroup namespace, the path is
-    the host's and does not exist here; the mount itself is then the group.
+    is left out, the others come with their folders. If the controller is mounted as version 1,
+    that is used: a controller belongs to one hierarchy only. In a container without its own cgroup
+    namespace, the path is the host's and does not exist here; the mount itself is then the group.
     """
     mounted = cgroup_mounts(read("proc/self/mounts") or "")
     groups = cgroup_membership(read("proc/self/cgroup") or "")

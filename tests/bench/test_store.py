@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -145,11 +146,7 @@ def test_no_campaign_is_written_over_another(
 
 def test_a_file_system_need_not_have_locks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """It said that another run was writing. Some of Lustre and of NFS have none."""
-
-    def flock(*_: object) -> None:
-        raise OSError(errno.ENOLCK, "No locks available")
-
-    monkeypatch.setattr(fcntl, "flock", flock)
+    monkeypatch.setattr(fcntl, "flock", Mock(side_effect=OSError(errno.ENOLCK, "No locks")))
     assert write(tmp_path / store.FILE_NAME, RECORDS[:1])
 
 

@@ -74,10 +74,7 @@ QUEUES = {
 FILES = {"proc/sys/fs/file-max": "1000\n", "proc/sys/fs/file-nr": "900\t0\t1000\n"}
 WATCHES = {"proc/sys/fs/epoll/max_user_watches": "19\n"}
 PIDS = IN_V2 | {"sys/fs/cgroup/pids.max": "100\n", "sys/fs/cgroup/pids.current": "30\n"}
-GROUP = IN_V2 | {
-    "sys/fs/cgroup/memory.max": "300000000\n",
-    "sys/fs/cgroup/memory.stat": "anon 100000000\nfile 190000000\n",
-}
+GROUP = IN_V2 | {"sys/fs/cgroup/memory.max": "200000000\n"}
 QUOTA = IN_V2 | {"sys/fs/cgroup/cpu.max": "150000 100000\n"}
 GUEST = {"run/.containerenv": "", "proc/cpuinfo": "flags\t: fpu hypervisor lahf_lm\n"}
 GOVERNOR = "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
