@@ -76,11 +76,13 @@ class Log:
             raise StoreError(f"{path}: {error.strerror}{then}", full=is_full(error)) from None
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             self.close()
             raise StoreError(
                 f"{path}: another run is writing to this campaign; wait for it or stop it"
             ) from None
+        except OSError:
+            pass  # not on every file system
 
     def append(self, *records: Record) -> None:
         """Write records in one go and sync them.

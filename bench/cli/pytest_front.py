@@ -62,41 +62,24 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(printable(str(error))) from None
 
 
-def entries(config: pytest.Config) -> list[tuple[str, str, str]]:
-    """(workload, point id, backend) of everything to measure, without twins."""
-    return [
-        (entry.point.workload, entry.point.id, backend)
-        for entry in config.stash[ENTRIES]
-        for backend in dict.fromkeys(label.backend for label in entry.labels)
-        if backend not in CONTROLS
-    ]
-
-
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make one test for each backend at each point."""
+    """Make one test for each backend at each point, and none for a twin."""
     if ENTRY not in metafunc.fixturenames:
         return
-    tests = entries(metafunc.config)
-    metafunc.parametrize(
-        ENTRY,
-        [(point, backend) for _, point, backend in tests],
-        ids=[f"{work}-{backend}-{point.rpartition('-')[2]}" for work, point, backend in tests],
-    )
-
-
-def entry_of(item: pytest.Item) -> tuple[str, str] | None:
-    """(point id, backend) of a test; None for tests that are not ours."""
-    callspec = getattr(item, "callspec", None)
-    value = callspec.params.get(ENTRY) if callspec is not None else None
-    if not isinstance(value, tuple):
-        return None
-    point, backend = value
-    return point, backend
+    tests = {
+        (entry.point.id, label.backend): entry.point.workload
+        for entry in metafunc.config.stash[ENTRIES]
+        for label in entry.labels
+        if label.backend not in CONTROLS
+    }
+    names = [f"{w}-{backend}-{point.rpartition('-')[2]}" for (point, backend), w in tests.items()]
+    metafunc.parametrize(ENTRY, tests, ids=names)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     config = session.config
-    selection = {entry for item in session.items if (entry := entry_of(item)) is not None}
+    specs = [getattr(item, "callspec", None) for item in session.items]
+    selection = {spec.params[ENTRY] for spec in specs if spec and ENTRY in spec.params}
     if not selection or config.option.collectonly or config.getoption("benchmark_skip"):
         return
     chosen = options.chosen(config.option)
@@ -181,18 +164,10 @@ def page_s(trial: TrialRecord) -> float | None:
     return 1 / rate
 
 
-class NothingToReplayError(Exception):
-    """None of a test's trials counts."""
-
-
-def give_up(benchmark: BenchmarkFixture, reason: str) -> None:
+def give_up(benchmark: BenchmarkFixture) -> None:
     """Make pytest-benchmark leave this test out of its table, because it has no durations."""
-
-    def nothing() -> None:
-        raise NothingToReplayError(reason)
-
-    with suppress(NothingToReplayError):
-        benchmark.pedantic(nothing)  # type: ignore[no-untyped-call]
+    with suppress(StopIteration):
+        benchmark.pedantic(next, [iter(())])  # type: ignore[no-untyped-call]
 
 
 def owner(trial: TrialRecord) -> str:
@@ -231,13 +206,11 @@ def replay(
         )
         if durations:
             hand_over(benchmark, durations, point)
-        elif good:
-            give_up(benchmark, "no page was waited for")
-        elif not bad:
+        elif good or bad:
+            give_up(benchmark)
+        else:
             reason = next((trial.reason for trial in own if trial.reason), "not measured")
             pytest.skip(printable(reason))
-        else:
-            give_up(benchmark, bad[0].reason or "")
         if bad:
             pytest.fail(
                 printable(

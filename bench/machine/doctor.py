@@ -102,10 +102,8 @@ class Needs:
 
 def require_proc() -> None:
     """Raise :class:`BenchError` without Linux's /proc, where nothing can be read."""
-    if not Path("/proc/self").exists():
-        raise BenchError(
-            "no /proc here, so nothing can be measured: use Linux, with mount -t proc proc /proc"
-        )
+    if not Path("/proc/meminfo").exists():
+        raise BenchError("no /proc here, or not all of it: on Linux, mount -t proc proc /proc")
 
 
 def examine(needs: Needs) -> list[CheckResult]:
@@ -192,7 +190,7 @@ def check_descriptors(needs: Needs) -> Iterator[CheckResult]:
 THREAD_FIXES: Final = {
     "control group pids.max": "raise the task limit of the container or systemd unit to {}",
     MAX_MAP_COUNT: f"sysctl {MAX_MAP_COUNT}={{maps}}",
-    "RLIMIT_NPROC": "ulimit -u {}",
+    "RLIMIT_NPROC": "ulimit -u {}; beyond the hard limit as root, or in limits.conf",
 }
 """Of limits that are no number of threads in ``/proc/sys``: ``{}`` is how many there should be."""
 
@@ -240,8 +238,8 @@ BYTES_PER_THREAD = 96 * KIB  # stacks, page tables, task, send buffer, heap: see
 def available_bytes() -> int:
     """Memory that this process may still take: the machine's, or its control group's."""
     available = int(psutil.virtual_memory().available)
-    limit = procfs.memory_limit()
-    return available if limit is None else min(available, limit)
+    left = procfs.memory_left()
+    return available if left is None else min(available, left)
 
 
 def check_memory(needs: Needs) -> Iterator[CheckResult]:

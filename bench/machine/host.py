@@ -92,7 +92,7 @@ def finish(before: Before) -> HostNoise:
 #
 # They belong to the network namespace of this process (/proc/net), are cumulative since boot, and
 # include every program in it: compare a difference with the trial's own figures before attributing
-# it to the trial.
+# it to the trial. The same goes for the time for which a limit stopped processors of the group.
 
 NETSTAT = {
     "ListenOverflows": "TcpExt",  # connections turned away: accept queue full
@@ -116,10 +116,11 @@ POLL_S = 0.1
 
 
 def counters() -> dict[str, int | None]:
-    """The counters now, cumulative; all None where there is no /proc/net (macOS)."""
+    """The counters now, cumulative; None without /proc/net (macOS), or without a limit."""
     files = ("proc/net/netstat", "proc/net/snmp")
     groups = procfs.paired_lines("".join(procfs.read(file) or "" for file in files))
-    return {name: groups.get(group, {}).get(name) for name, group in NETSTAT.items()}
+    network = {name: groups.get(group, {}).get(name) for name, group in NETSTAT.items()}
+    return network | {"throttled_us": procfs.throttled_us()}
 
 
 def delta(

@@ -30,7 +30,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import re
 import select
 import socket
 import struct
@@ -200,8 +199,7 @@ def slab_bytes(group: str) -> int | None:
     with mmap.mmap(-1, pages * mmap.PAGESIZE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
         for page in range(pages):
             memory[page * mmap.PAGESIZE] = 1
-        slab = re.search(r"^slab (\d+)$", procfs.read(f"{group}/memory.stat") or "", re.MULTILINE)
-    return int(slab[1]) if slab else None
+        return procfs.cgroup_stat(group, "memory").get("slab")
 
 
 def opening() -> Iterator[None]:

@@ -170,13 +170,13 @@ def cgroup_membership(text: str) -> dict[str, str]:
 
 def cgroup_limits(
     controller: str, first: Sequence[str], second: Sequence[str]
-) -> Iterator[list[int]]:
+) -> Iterator[tuple[str, list[int]]]:
     """The numbers in files of this process's group, and of every group above: all limits apply.
 
     ``first`` and ``second`` are the names of the files in each version. A group without a limit
-    is left out. If the controller is mounted as version 1, that is used: a controller belongs to
-    one hierarchy only. In a container without its own cgroup namespace, the path is
-    the host's and does not exist here; the mount itself is then the group.
+    is left out, the others come with their folders. If the controller is mounted as version 1,
+    that is used: a controller belongs to one hierarchy only. In a container without its own cgroup
+    namespace, the path is the host's and does not exist here; the mount itself is then the group.
     """
     mounted = cgroup_mounts(read("proc/self/mounts") or "")
     groups = cgroup_membership(read("proc/self/cgroup") or "")
@@ -187,25 +187,52 @@ def cgroup_limits(
     below = PurePosixPath(groups[name].lstrip("/"))
     if not (ROOT / mount.lstrip("/") / below).is_dir():
         below = PurePosixPath()
-    for folder in (below, *below.parents):
-        texts = [read(f"{mount}/{folder}/{file}") for file in (first if version == 1 else second)]
+    for folder in (f"{mount}/{group}" for group in (below, *below.parents)):
+        texts = [read(f"{folder}/{file}") for file in (first if version == 1 else second)]
         numbers = [to_int(word) for text in texts for word in (text or "max").split()]
         known = [number for number in numbers if number is not None]
         if len(known) == len(numbers):
-            yield known
+            yield folder, known
+
+
+def cgroup_stat(folder: str, controller: str) -> dict[str, int]:
+    words = (read(f"{folder}/{controller}.stat") or "").split()
+    return numbers(words[::2], words[1::2])
+
+
+def quotas() -> dict[str, float]:
+    """Group -> its limit, in processors."""
+    limits = cgroup_limits("cpu", ("cpu.cfs_quota_us", "cpu.cfs_period_us"), ("cpu.max",))
+    return {group: limit / period for group, (limit, period) in limits if limit > 0}
 
 
 def cpu_quota() -> float | None:
     """The tightest limit, in processors."""
-    limits = cgroup_limits("cpu", ("cpu.cfs_quota_us", "cpu.cfs_period_us"), ("cpu.max",))
-    return min((limit / period for limit, period in limits if limit > 0), default=None)
+    return min(quotas().values(), default=None)
+
+
+def throttled_us() -> int | None:
+    """For how long these limits have stopped processors of the groups; None without a limit."""
+    stats = [cgroup_stat(group, "cpu") for group in quotas()]
+    times = [s.get("throttled_usec", s.get("throttled_time", 0) // 1000) for s in stats]
+    return sum(times) if times else None
+
+
+def memory_limits() -> dict[str, int]:
+    limits = cgroup_limits("memory", ("memory.limit_in_bytes",), ("memory.max",))
+    return {group: limit for group, (limit,) in limits if limit < UNLIMITED}
 
 
 def memory_limit() -> int | None:
-    limits = cgroup_limits("memory", ("memory.limit_in_bytes",), ("memory.max",))
-    return min((limit for (limit,) in limits if limit < UNLIMITED), default=None)
+    return min(memory_limits().values(), default=None)
+
+
+def memory_left() -> int | None:
+    """What the tightest limit leaves: the kernel drops cached files, but no other memory."""
+    of = [(most, cgroup_stat(group, "memory")) for group, most in memory_limits().items()]
+    return min((most - s.get("anon", s.get("total_rss", 0)) for most, s in of), default=None)
 
 
 def tasks_left() -> int | None:
     files = ("pids.max", "pids.current")
-    return min((most - now for most, now in cgroup_limits("pids", files, files)), default=None)
+    return min((most - now for _, (most, now) in cgroup_limits("pids", files, files)), default=None)

@@ -16,7 +16,7 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import AT_LEVEL, CPU_PER_1000, EqualWork, NoiseFloor, floor_words
 from bench.questions.question import Answer, Headline
 from bench.run.judge import unusable
-from bench.text import listing, plural
+from bench.text import capital, listing, plural
 
 NAME: Final = "trust"
 ASKS: Final = "Can this campaign be trusted?"
@@ -88,6 +88,14 @@ def _head(analysis: Analysis) -> Iterator[str]:
         )
 
 
+def _rival(analysis: Analysis) -> tuple[str, str, str]:
+    """What kept crawlers from their processors, whose the time then was, and what to do."""
+    quota = analysis.campaign.environment.cpu_quota
+    if quota and any(trial.kernel.get("throttled_us") for trial in analysis.records.trials):
+        return f"a limit of {quota:g} processors stopped them", "the limit's", "raise it to 2"
+    return "other programs had it", "theirs", "stop them"
+
+
 def _waited(analysis: Analysis) -> Iterator[str]:
     """Points at which crawlers waited for their processor in some block."""
     waits: dict[tuple[str, int], list[float]] = defaultdict(list)
@@ -98,11 +106,12 @@ def _waited(analysis: Analysis) -> Iterator[str]:
     long = {place: share for place, share in usual.items() if share > WAITED_SHARE}
     if long:
         points = dict.fromkeys(point for point, _ in long)
+        had_it, whose, cure = _rival(analysis)
         yield (
             f"In {len(long)} of {plural(len(usual), 'block')} crawlers waited for their "
             f"processor for up to {100 * max(long.values()):.0f} % of the time (at "
-            f"{listing([*points])}): other programs had it, so pages/s and response times are as "
-            "much theirs. Stop them and measure again."
+            f"{listing([*points])}): {had_it}, so pages/s and response times are as much {whose}. "
+            f"{capital(cure)} and measure again."
         )
 
 
@@ -119,9 +128,10 @@ def _starved(analysis: Analysis) -> Iterator[str]:
             most = max(client, used.server_share or 0.0)
             starved[trial.point].append(trial.limiter == "unclear" and most < STARVED_SHARE)
     if points := [point for point, each in starved.items() if 2 * sum(each) > len(each)]:
+        had_it, whose, cure = _rival(analysis)
         yield (
-            f"At {listing(points)} neither side had half of its processor: other programs did, and "
-            "they set the pages/s. Compare processor time, or stop them and measure again."
+            f"At {listing(points)} neither side had half of its processor: {had_it}, so pages/s "
+            f"are as much {whose}. Compare processor time, or {cure} and measure again."
         )
 
 

@@ -106,7 +106,7 @@ def ask(server: Server, cores: list[int], connections: int) -> dict[str, float |
     shares = [min(1.0, (sum(server.cpu()) - server_before) / wall), min(1.0, client_s / wall)]
     if (max(shares) if cores else sum(shares)) < FULL:
         had = " and ".join(f"{100 * share:.0f} %" for share in shares)
-        raise ValueError(f"other programs ran: server and client had {had} of a processor")
+        raise ValueError(f"other programs or a limit left server and client {had} of a processor")
     return {
         "requests_per_s": rate,
         "server_cpu_share": shares[0],

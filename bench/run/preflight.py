@@ -16,9 +16,12 @@ from bench.plan.backends import of_role
 from bench.plan.participants import Label
 from bench.plan.plan import Plan
 from bench.plan.workloads import Point
-from bench.text import KIB
+from bench.text import KIB, MIB
 from crawlers.backend import Backend
 from crawlers.catalogue import OURS
+
+PROCESS_BYTES: Final = 24 * MIB
+"""Of a worker or a server before its first connection; those of a block in turns run together."""
 
 THREADED = "threads"
 """The family that starts a thread for each slot."""
@@ -39,11 +42,13 @@ def refusals(
     refused = {}
     for entry in todo.entries:
         point = entry.point
+        together = len(entry.labels) if point.interleaved else 1
         for label in entry.labels:
             backend = of_role(point, label, known)
             threads = point.slots if backend.family == THREADED else 0
+            of_all = over_tls(point, label) | {"process_bytes": 2 * together * PROCESS_BYTES}
             reason = unable(backend, point) or doctor.refuse(
-                Needs(point.slots, threads, folder=folder, **over_tls(point, label))
+                Needs(point.slots, threads, folder=folder, **of_all)
             )
             if reason:
                 refused[point.id, label] = reason

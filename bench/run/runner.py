@@ -72,30 +72,14 @@ def run(options: Options, console: Console) -> Finished:
     doctor.require_proc()
     profile, known, names, entries = choose(options)
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)
-    todo = plan.make(entries, seed)
-    record = begun(options, todo, profile.name, names, known, seed)
-    with Log(options.results / record.campaign / store.FILE_NAME, create=True) as log:
-        log.append(record)
-        return measure(log, Records(record), todo, known, options, console)
-
-
-def begun(
-    options: Options,
-    todo: Plan,
-    profile: str,
-    names: Sequence[str],
-    known: Sequence[Backend],
-    seed: int,
-) -> CampaignRecord:
-    """The first record of a campaign."""
-    created = datetime.now(UTC)
+    todo, created = plan.make(entries, seed), datetime.now(UTC)
     labels = [label for entry in todo.entries for label in entry.labels]
     used = {label.backend for label in labels}
     measured = [name for name in names if name in used]
     record = CampaignRecord(
         campaign=f"{created:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}",
         created=created.isoformat(timespec="seconds"),
-        profile=profile,
+        profile=profile.name,
         seed=seed,
         blocks=len(todo.blocks),
         backends=measured,
@@ -109,7 +93,11 @@ def begun(
         interpreters_missing=dict(options.missing),
         rungs=[Rung.model_validate(backend, from_attributes=True) for backend in known],
     )
-    return record if options.base is None else backends.rebased(record, options.base)
+    if options.base is not None:
+        record = backends.rebased(record, options.base)
+    with Log(options.results / record.campaign / store.FILE_NAME, create=True) as log:
+        log.append(record)
+        return measure(log, Records(record), todo, known, options, console)
 
 
 def resume(options: Options, console: Console) -> Finished:

@@ -240,7 +240,8 @@ class Child(Group):
         except subprocess.TimeoutExpired:
             return "it closed its output and kept running"
         if code < 0:
-            return f"killed by {signal.Signals(-code).name}"
+            memory = ", as by the kernel when memory runs out" if -code == signal.SIGKILL else ""
+            return f"killed by {signal.Signals(-code).name}{memory}"
         return f"exit code {code}"
 
     def abort(self) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import gzip
 import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -140,6 +142,12 @@ def test_no_campaign_is_written_over_another(
 ) -> None:
     with Log(tmp_path / "mine", create=True), pytest.raises(StoreError, match=why):
         Log(tmp_path / file, create=create)
+
+
+def test_a_file_system_need_not_have_locks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It said that another run was writing. Some of Lustre and of NFS have none."""
+    monkeypatch.setattr(fcntl, "flock", Mock(side_effect=OSError(errno.ENOLCK, "No locks")))
+    assert write(tmp_path / store.FILE_NAME, RECORDS[:1])
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")

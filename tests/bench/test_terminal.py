@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import signal
-from typing import TextIO, cast
+from unittest.mock import Mock
 
 import pytest
 from rich.table import Table
@@ -47,21 +47,10 @@ def test_what_runs_in_the_background_says_how_to_stop_it(monkeypatch: pytest.Mon
     assert file.getvalue().strip() == said
 
 
-class Full(io.StringIO):
-    def write(self, text: str) -> int:
-        raise OSError(28, "No space left on device")
-
-    def fileno(self) -> int:
-        return self.target.fileno()
-
-    def __init__(self, target: TextIO) -> None:
-        super().__init__()
-        self.target = target
-
-
 def test_an_error_of_the_output_is_remembered() -> None:
+    write = Mock(side_effect=OSError(28, "No space left on device"))
     with open("/dev/null", "w") as target:
-        output = Output(cast("TextIO", Full(target)))
+        output = Output(Mock(write=write, fileno=target.fileno))
         assert output.write("text") == 4
         output.flush()
     assert output.error is not None

@@ -36,6 +36,7 @@ from bench.capacity import costs
 from bench.capacity.advice import BEYOND, MOST_LOAD, Advice, AdviceRow, Need, advise
 from bench.capacity.costs import Costs
 from bench.cli import DONE, FAILED, options
+from bench.cli.options import N
 from bench.launch import RESULTS, shown
 from bench.questions import analysis_in
 from bench.report import tables
@@ -247,33 +248,29 @@ def remarks(costs: Costs, advice: Advice) -> Iterator[str]:
 
 
 def quantity(
-    units: Mapping[str, float], least: float, most: float, words: str, *, whole: bool = False
-) -> Callable[[str], float]:
+    kind: Callable[[float], N], units: Mapping[str, float], least: float, most: float, words: str
+) -> Callable[[str], N]:
     """What reads a number of this range with one of these units; ``words`` name it in errors."""
 
-    def read(text: str) -> float:
+    def read(text: str) -> N:
         match = AMOUNT.fullmatch(text.strip())
         if match is not None and (unit := match[2].lower()) in units:
             # In decimals: as a float, 95 times 0.01 is more than 0.95.
             value = float(Decimal(match[1]) * Decimal(str(units[unit])))
-            if least <= value <= most and not (whole and value % 1):
-                return value
+            if least <= value <= most and kind(value) == value:
+                return kind(value)
         raise argparse.ArgumentTypeError(f"must be {words}, not {text!r}")
 
     return read
 
 
-rate = quantity(SCALES, options.ABOVE_0, MOST, "pages per second above 0, such as 2000 or 2k")
+rate = quantity(
+    float, SCALES, options.ABOVE_0, MOST, "pages per second above 0, such as 2000 or 2k"
+)
 duration = quantity(
-    UNITS, 0.0, MOST_S, "a time with its unit, at most a day, such as 250us, 200ms or 1s"
+    float, UNITS, 0.0, MOST_S, "a time with its unit, at most a day, such as 250us, 200ms or 1s"
 )
 load = quantity(
-    SHARES, options.ABOVE_0, MOST_LOAD, f"a share above 0 and at most {100 * MOST_LOAD:.0f}%"
+    float, SHARES, options.ABOVE_0, MOST_LOAD, f"a share above 0 and at most {100 * MOST_LOAD:.0f}%"
 )
-whole = quantity(
-    SCALES, 1.0, MOST, "a whole number from 1 to 1,000M, such as 5000 or 5k", whole=True
-)
-
-
-def count(text: str) -> int:
-    return int(whole(text))
+count = quantity(int, SCALES, 1, MOST, "a whole number from 1 to 1,000M, such as 5000 or 5k")

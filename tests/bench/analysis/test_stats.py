@@ -538,24 +538,34 @@ def test_a_point_that_other_programs_starved_is_a_warning(
     lines = replaced(made, lambda t: altered(in_turns(t, 50.0), limiter="unclear", shares=shares))
     found = [text for text in summary.warnings(synthetic.analysed(lines)) if "neither" in text]
     assert len(found) == int(said)
+    assert all("other programs had it" in text for text in found)
     assert all("throughput-1, throughput-10, " in text for text in found)
 
 
-@pytest.mark.parametrize(("label", "said"), [("", True), ("generators", False)])
-def test_a_block_in_which_other_programs_ran_is_a_warning(label: str, *, said: bool) -> None:
+@pytest.mark.parametrize(
+    ("label", "throttled_us", "said"),
+    [
+        ("", 0, "other programs had it"),
+        ("", 9, "a limit of 0.5 processors stopped them"),
+        ("generators", 0, ""),
+    ],
+)
+def test_a_block_in_which_crawlers_waited_is_a_warning(
+    label: str, throttled_us: int, said: str
+) -> None:
     """Nothing was said of a campaign whose crawlers had a tenth of their processor."""
 
     def crowded(trial: TrialRecord) -> TrialRecord:
         there = trial.block == 1 and trial.point == "throughput-10" and label in trial.label
         shares = Shares(server_share=0.5, waited_share=0.6 if there else 0.01)
-        return altered(trial, shares=shares)
+        return altered(trial, shares=shares, kernel={"throttled_us": throttled_us})
 
     made = synthetic.campaign(workloads=("throughput",), samples=30, noise=0.001)
-    lines = replaced(made, crowded)
+    lines = replaced([altered(made[0], environment__cpu_quota=0.5), *made[1:]], crowded)
     found = [text for text in summary.warnings(synthetic.analysed(lines)) if "waited" in text]
-    assert len(found) == int(said), "one label that waits is its own affair"
+    assert len(found) == bool(said), "one label that waits is its own affair"
     assert all("In 1 of 24 blocks" in text for text in found)
-    assert all("up to 60 % of the time (at throughput-10)" in text for text in found)
+    assert all(f"up to 60 % of the time (at throughput-10): {said}" in text for text in found)
 
 
 @pytest.mark.parametrize("companions", [True, False])

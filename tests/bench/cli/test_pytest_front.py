@@ -69,9 +69,7 @@ def test_the_machine_is_described_without_its_name() -> None:
     assert "python_version" in text
 
 
-def front_end(
-    *arguments: str, outside: bool = False, timeout: float = 300
-) -> subprocess.CompletedProcess[str]:
+def front_end(*arguments: str, outside: bool = False) -> subprocess.CompletedProcess[str]:
     """Run ``pytest bench`` as nox does."""
     return subprocess.run(
         [sys.executable, "-m", "pytest", "bench", "--profile", "smoke", *arguments],
@@ -79,7 +77,7 @@ def front_end(
         env=small.environment(outside=outside),
         capture_output=True,
         text=True,
-        timeout=timeout,
+        timeout=300,
     )
 
 

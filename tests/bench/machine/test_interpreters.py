@@ -169,23 +169,17 @@ def test_a_backend_must_run_on_every_interpreter(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.fixture(scope="module")
-def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.mark.slow
+def test_a_campaign_on_two_interpreters(tmp_path: Path) -> None:
     own = interpreters.examine(HERE).name
     second = next((each.path for each in interpreters.find()[0] if each.name != own), None)
     if second is None:
         pytest.skip("no other CPython of 3.11 to 3.15 on PATH or under pyenv")
     options = ("--only", "throughput-100", "--blocks", "1", "--backends", "callbacks", "--json")
-    results = tmp_path_factory.mktemp("results")
-    done = harness(
-        *("study", "interpreters", str(HERE), str(second), *options, "--results", str(results)),
-    )
+    both = ("study", "interpreters", str(HERE), str(second))
+    done = harness(*both, *options, "--results", str(tmp_path))
     assert done.returncode == 0, done.stderr
-    return Path(json.loads(done.stdout)["folder"])
-
-
-@pytest.mark.slow
-def test_a_campaign_on_two_interpreters(campaign: Path) -> None:
+    campaign = Path(json.loads(done.stdout)["folder"])
     records = store.load(campaign)
     names = [each.name for each in records.campaign.interpreters]
     assert len(names) == 2

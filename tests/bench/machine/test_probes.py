@@ -65,7 +65,7 @@ class TestParsers:
 
 class TestCgroups:
     @pytest.mark.parametrize(
-        ("files", "quota", "memory", "tasks"),
+        ("files", "quota", "throttled", "memory", "left", "tasks"),
         [
             (
                 {
@@ -73,11 +73,13 @@ class TestCgroups:
                     "proc/self/cgroup": "0::/user.slice/run\n",
                     "sys/fs/cgroup/user.slice/run/cpu.max": "max 100000\n",
                     "sys/fs/cgroup/user.slice/cpu.max": "200000 100000\n",  # binds too
+                    "sys/fs/cgroup/user.slice/cpu.stat": "nr_throttled 2\nthrottled_usec 70\n",
                     "sys/fs/cgroup/user.slice/memory.max": "1000000\n",
+                    "sys/fs/cgroup/user.slice/memory.stat": "anon 300000\nfile 600000\n",
                     "sys/fs/cgroup/user.slice/pids.max": "100\n",
                     "sys/fs/cgroup/user.slice/pids.current": "30\n",
                 },
-                *(2.0, 1_000_000, 70),
+                *(2.0, 70, 1_000_000, 700_000, 70),
             ),
             (
                 {
@@ -89,8 +91,9 @@ class TestCgroups:
                     "sys/fs/cgroup/memory/a/memory.limit_in_bytes": f"{(1 << 63) - 4096}\n",
                     "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "50000\n",
                     "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
+                    "sys/fs/cgroup/cpu/cpu.stat": "nr_throttled 2\nthrottled_time 70999\n",
                 },
-                *(0.5, None, None),
+                *(0.5, 70, None, None, None),
             ),
             (
                 {
@@ -99,9 +102,9 @@ class TestCgroups:
                     "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n",
                     "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
                 },
-                *(None, None, None),
+                *[None] * 5,
             ),
-            ({}, None, None, None),
+            ({}, *[None] * 5),
         ],
         ids=["version 2", "version 1", "no quota", "none at all"],
     )
@@ -109,14 +112,16 @@ class TestCgroups:
         self,
         files: dict[str, str],
         quota: float | None,
+        throttled: int | None,
         memory: int | None,
+        left: int | None,
         tasks: int | None,
         empty: Path,
     ) -> None:
         for path, text in files.items():
             put(empty, path, text)
-        assert procfs.cpu_quota() == quota
-        assert procfs.memory_limit() == memory
+        assert (procfs.cpu_quota(), host.counters()["throttled_us"]) == (quota, throttled)
+        assert (procfs.memory_limit(), procfs.memory_left()) == (memory, left)
         assert procfs.tasks_left() == tasks
 
 
@@ -134,7 +139,7 @@ class TestKernel:
         assert found["ListenOverflows"] == 2641
         assert found["ActiveOpens"] == 10
         assert found["TCPSynRetrans"] is None  # this kernel does not have it
-        assert set(found) == set(host.NETSTAT)
+        assert set(found) == {*host.NETSTAT, "throttled_us"}
 
     def test_delta(self) -> None:
         found = host.delta({"a": 1, "b": None, "c": 3}, {"a": 5, "b": 2, "c": None, "d": 1})

@@ -539,7 +539,7 @@ def test_what_a_backend_prints_does_not_forge_a_result(bench: Bench) -> None:
     [
         ("crash", small.point(), "RuntimeError: this backend gave up", "this backend gave up"),
         ("crash", cancel(EXCHANGES, ONE), "this backend gave up", "this backend gave up"),
-        ("killed", small.point(), "the worker ended: killed by SIGKILL", ""),
+        ("killed", small.point(), "killed by SIGKILL, as by the kernel when memory", ""),
         ("hang", small.point(), "no result in 0.5 s", "in _hang"),
         ("hang", HOLDING, "0 of 200 connections reached the barrier", ""),
     ],

@@ -16,9 +16,6 @@ from tests.programs import program
 
 WRK = """\
 Running 1s test @ http://127.0.0.1:8080/
-  1 threads and 64 connections
-  Thread Stats   Avg      Stdev     Max   +/- Stdev
-    Latency   293.40us  110.82us   3.13ms   90.20%
     Req/Sec   212.07k     9.20k  221.33k    90.91%
   231958 requests in 1.10s, 479.62MB read
 Requests/sec: 210871.35
@@ -51,13 +48,10 @@ def test_wrk_is_read() -> None:
         ("#!/bin/sh\nprintf 'wrk 4\\377\\n'; exit 1", "it failed: 'wrk 4\ufffd'"),
         ("#!/nonexistent/sh\n", "No such file"),
         ("#!/bin/sh\n", "it gave no rate: ''"),
-        (
-            "#!/bin/sh\ncase $1 in --version) exit 1;; esac\nexec sleep 600",
-            "it did not end in time",
-        ),
+        ("#!/bin/sh\n[ $1 = --version ] || exec sleep 600\nexit 1", "it did not end in time"),
         # It is too low, and trials near it seemed to be limited by the server.
         ("#!/bin/sh\necho Requests/sec: 12.5", "the host ran other guests for"),
-        ("#!/bin/sh\necho Requests/sec: 9.5; sleep 1", "other programs ran: server and client had"),
+        ("#!/bin/sh\necho Requests/sec: 9.5; sleep 1", "or a limit left server and client"),
         (None, "it is not installed; install it with: apt-get install wrk"),
     ],
 )

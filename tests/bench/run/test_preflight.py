@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -21,8 +22,11 @@ ONE = usually(MODELS, 1)
 KNOWN = [Backend(name, "", "") for name in (*MODELS, "uvloop", "trio", "aiohttp")]
 
 
-def console() -> Console:
-    return Console(file=io.StringIO(), width=10_000)
+def refused(*entries: PlannedPoint, known: Sequence[Backend] = KNOWN) -> dict[str, str]:
+    """Label on point -> why."""
+    todo, console = plan.make(entries, seed=1), Console(file=io.StringIO(), width=10_000)
+    found = preflight.refusals(todo, {one.name: one for one in known}, Path(), console)
+    return {f"{label} on {point}": why for (point, label), why in found.items()}
 
 
 def test_connections_over_tls_are_refused_beforehand_with_both_numbers(
@@ -31,21 +35,28 @@ def test_connections_over_tls_are_refused_beforehand_with_both_numbers(
     """10,000 of asyncio's take 3 GiB and the server's 0.6; uvloop's client takes a fifth."""
     monkeypatch.setattr("bench.machine.doctor.available_bytes", lambda: 3 << 30)
     point = workloads.c10k(10_000, ONE, tls=True)
-    todo = plan.make([PlannedPoint(point, {Label("async_await"): 1, Label("uvloop"): 1})], seed=1)
-    known = {backend.name: backend for backend in KNOWN}
-    refused = preflight.refusals(todo, known, Path(), console())
-    assert list(refused) == [(point.id, Label("async_await"))]
-    reason = refused[point.id, Label("async_await")]
+    found = refused(PlannedPoint(point, {Label("async_await"): 1, Label("uvloop"): 1}))
+    (reason,) = found.values()
+    assert list(found) == ["async_await on tls-c10k-10000"]
     assert "3.05 GiB of the client and 625 MiB of the server for TLS" in reason
 
 
+def test_all_processes_of_a_block_in_turns_need_memory_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In a container of 256 MiB the kernel killed the harness, and nothing said why."""
+    monkeypatch.setattr("bench.machine.doctor.available_bytes", lambda: 150 << 20)
+    points = [workloads.c10k(50, ONE), workloads.throughput(100, 1000, ONE)]
+    found = refused(*(PlannedPoint(point, plan.labels_of(point, MODELS)) for point in points))
+    assert {label.partition(" on ")[2] for label in found} == {"throughput-100"}
+
+
 def test_a_backend_without_https_is_refused_in_every_mode_with_its_reason() -> None:
-    known = {"threads": Backend("threads", "", "", no_https="sockets alone")}
+    known = [Backend("threads", "", "", no_https="sockets alone")]
     point = workloads.in_modes("tls-fetch", 10, 100, ONE)
-    todo = plan.make([PlannedPoint(point, plan.labels_of(point, ["threads"]))], seed=1)
-    refused = preflight.refusals(todo, known, Path(), console())
-    assert {str(label) for _, label in refused} == {"threads/plain", "threads/tls"}
-    assert set(refused.values()) == {"threads has no HTTPS: sockets alone"}
+    found = refused(PlannedPoint(point, plan.labels_of(point, ["threads"])), known=known)
+    assert {*found} == {f"threads/{mode} on {point.id}" for mode in ("plain", "tls")}
+    assert {*found.values()} == {"threads has no HTTPS: sockets alone"}
 
 
 def test_a_backend_without_https_takes_part_where_there_is_none() -> None:
