@@ -10,6 +10,7 @@ and for free-threaded builds.
 from __future__ import annotations
 
 import base64
+import struct
 import zlib
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -17,16 +18,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from bench.schema import (
-    HDR_DIGITS,
-    HDR_MAX_US,
-    INNER,
-    INNER_COOKIE,
-    OUTER,
-    OUTER_COOKIE,
-    Latency,
-    hdr_counts,
-)
+from bench.schema import HDR_MAX_US, Latency, hdr, hdr_counts
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -69,9 +61,8 @@ def encode(counts: IntArray) -> str:
             data.append(word & 127 | 128)
             word >>= 7
         data.append(word)
-    inner = INNER.pack(INNER_COOKIE, len(data), 0, HDR_DIGITS, 1, HDR_MAX_US, 1.0)
-    packed = zlib.compress(inner + data)
-    return base64.b64encode(OUTER.pack(OUTER_COOKIE, len(packed)) + packed).decode("ascii")
+    packed = zlib.compress(hdr(bytes(data)))
+    return base64.b64encode(struct.pack(">II", 0x1C849314, len(packed)) + packed).decode("ascii")
 
 
 def decode(text: str) -> IntArray:

@@ -65,21 +65,21 @@ def _instant(text: str) -> str:
 
 HDR_MAX_US: Final = 3_600_000_000  # one hour
 HDR_DIGITS: Final = 3
-OUTER: Final = struct.Struct(">II")
-OUTER_COOKIE: Final = 0x1C849314
 INNER: Final = struct.Struct(">IIIIQQd")
-INNER_COOKIE: Final = 0x1C849313
-"""The headers of HdrHistogram's encoding: before compression, and before the counts."""
+
+
+def hdr(words: bytes) -> bytes:
+    """The header of HdrHistogram's encoding, and the counts after it."""
+    return INNER.pack(0x1C849313, len(words), 0, HDR_DIGITS, 1, HDR_MAX_US, 1.0) + words
 
 
 def hdr_counts(text: str) -> bytes:
     """The counts in an encoded histogram, still in words. Raises ValueError for any other text."""
     try:
-        data = zlib.decompress(base64.b64decode(text)[OUTER.size :])
+        data = zlib.decompress(base64.b64decode(text)[8:])
     except zlib.error:
         raise ValueError("not a whole histogram") from None
-    words = data[INNER.size :]
-    if data != INNER.pack(INNER_COOKIE, len(words), 0, HDR_DIGITS, 1, HDR_MAX_US, 1.0) + words:
+    if data != hdr(words := data[INNER.size :]):
         raise ValueError(f"a histogram of another kind: {text[:24]}…")
     return words
 

@@ -322,7 +322,7 @@ def sort_out(records: Iterable[AnyRecord], file: Path, torn_bytes: int = 0) -> R
                 for name, value in plan.get(record.point, {}).items():
                     if name not in CALIBRATED and own.get(name) != value:
                         raise StoreError(
-                            f"{where} has {name} {own.get(name)}, but {value} was planned; "
+                            f"{where} has {name} {own.get(name)!r}, but {value!r} was planned; "
                             "restore the file"
                         )
                 result.of(record.kind).append(record)
