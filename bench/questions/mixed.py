@@ -159,6 +159,7 @@ def answer(analysis: Analysis) -> Answer | None:
         {
             f"response time beside {w:g} ms of work": (key(HALF, w), key(TAIL, w))
             for w in sorted(rates)
+            if kept
         },
         ("median", "90th percentile (in colour)"),
         notes=[f"{wide}{offered}."],

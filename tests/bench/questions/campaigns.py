@@ -882,6 +882,7 @@ CASES: dict[str, Cases] = {
         "the machine changed": lambda: mixed_with(
             round_after_us=lambda t: 76.5 if t.block < 2 else 54.5
         ),
+        "the machine changed in every block": lambda: mixed_with(round_after_us=76.5),
         # One left no trial of 100 ms: its panel ended in a KeyError, and the whole report with it.
         "the machine changed beside an amount of work": lambda: where(
             worked(blocks=5, works=(10, 100)),
