@@ -10,7 +10,6 @@ and for free-threaded builds.
 from __future__ import annotations
 
 import base64
-import struct
 import zlib
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -18,7 +17,16 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from bench.schema import Latency
+from bench.schema import (
+    HDR_DIGITS,
+    HDR_MAX_US,
+    INNER,
+    INNER_COOKIE,
+    OUTER,
+    OUTER_COOKIE,
+    Latency,
+    hdr_counts,
+)
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -31,19 +39,10 @@ Enough where requests do not wait for each other: simulated medians of five bloc
 too low at half load, 5 to 8 % at 80 and 16 to 23 % at 90 % load; of 1,000, 33 to 43 %.
 """
 
-HDR_MAX_US: Final = 3_600_000_000  # one hour
-HDR_DIGITS: Final = 3
-
 HALF_BITS: Final = 10
 """The second half of each doubling has 2**10 buckets: enough for three digits."""
 
 BUCKETS: Final = (HDR_MAX_US.bit_length() - HALF_BITS + 1) << HALF_BITS
-
-OUTER: Final = struct.Struct(">II")
-OUTER_COOKIE: Final = 0x1C849314
-INNER: Final = struct.Struct(">IIIIQQd")
-INNER_COOKIE: Final = 0x1C849313
-"""The headers of the encoding: before compression, and before the counts."""
 
 
 def bucket_of(us: IntArray) -> IntArray:
@@ -80,12 +79,8 @@ def decode(text: str) -> IntArray:
 
     Raises ValueError for another precision or range than those used here.
     """
-    data = zlib.decompress(base64.b64decode(text)[OUTER.size :])
-    expected = (INNER_COOKIE, len(data) - INNER.size, 0, HDR_DIGITS, 1, HDR_MAX_US, 1.0)
-    if INNER.unpack_from(data) != expected:
-        raise ValueError(f"a histogram of another kind: {text[:24]}…")
     counts = np.zeros(BUCKETS, dtype=np.int64)
-    octets = np.frombuffer(data, np.uint8, offset=INNER.size).astype(np.int64)
+    octets = np.frombuffer(hdr_counts(text), np.uint8).astype(np.int64)
     if not octets.size:
         return counts
     last = np.flatnonzero(octets < 128)

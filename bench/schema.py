@@ -6,24 +6,33 @@ an :class:`EndRecord`; ``kind`` says which. Charts, tables and the report are ma
 lines alone, so everything that helps a reader to question a number is in here.
 
 Field names end in their unit: ``_s`` seconds, ``_ms`` milliseconds, ``_bytes`` bytes. A ``Count``
-or an ``Amount`` is a number that cannot be negative. A value that could not be measured is
-``None``, and the record's ``reasons`` gives the reason under the same name.
+or an ``Amount`` is a number that cannot be negative, as a ``Whole`` and a ``Change`` can. A value
+that could not be measured is ``None``, and the record's ``reasons`` gives the reason under the same
+name.
+
+What a reader may rely on is said here, and checked when a line is read: readers check nothing.
 """
 
 from __future__ import annotations
 
+import base64
+import struct
+import zlib
 from datetime import datetime
-from typing import Annotated, Any, Literal, Self
+from math import isclose
+from typing import Annotated, Any, Final, Literal, Required, Self
 
 from pydantic import (
     AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
+    GetPydanticSchema,
     TypeAdapter,
-    field_validator,
     model_validator,
 )
+from pydantic_core import core_schema
+from typing_extensions import TypedDict
 
 SCHEMA_VERSION = 2
 
@@ -42,9 +51,51 @@ def _current(version: int) -> int:
     return version
 
 
+def reasoned(status: Status, reason: str | None) -> None:
+    """Raises ValueError where what counts has a reason, or what does not has none."""
+    if (reason is None) != (status == "ok"):
+        raise ValueError(f"{status}, but its reason is {reason!r}")
+
+
+def _instant(text: str) -> str:
+    if datetime.fromisoformat(text).tzinfo is None:
+        raise ValueError("a time without its zone")
+    return text
+
+
+HDR_MAX_US: Final = 3_600_000_000  # one hour
+HDR_DIGITS: Final = 3
+OUTER: Final = struct.Struct(">II")
+OUTER_COOKIE: Final = 0x1C849314
+INNER: Final = struct.Struct(">IIIIQQd")
+INNER_COOKIE: Final = 0x1C849313
+"""The headers of HdrHistogram's encoding: before compression, and before the counts."""
+
+
+def hdr_counts(text: str) -> bytes:
+    """The counts in an encoded histogram, still in words. Raises ValueError for any other text."""
+    try:
+        data = zlib.decompress(base64.b64decode(text)[OUTER.size :])
+    except zlib.error:
+        raise ValueError("not a whole histogram") from None
+    words = data[INNER.size :]
+    if data != INNER.pack(INNER_COOKIE, len(words), 0, HDR_DIGITS, 1, HDR_MAX_US, 1.0) + words:
+        raise ValueError(f"a histogram of another kind: {text[:24]}…")
+    return words
+
+
+def _histogram(text: str) -> str:
+    hdr_counts(text)
+    return text
+
+
 Version = Annotated[int, AfterValidator(_current)]
+Instant = Annotated[str, AfterValidator(_instant)]
+Hdr = Annotated[str, AfterValidator(_histogram)]
+Whole = Annotated[int, Field(ge=-1 << 63, lt=1 << 63)]
 Count = Annotated[int, Field(ge=0, lt=1 << 63)]
 Positive = Annotated[int, Field(ge=1, lt=1 << 63)]
+Change = Annotated[float, Field(gt=-1e12, lt=1e12)]
 Amount = Annotated[float, Field(ge=0, lt=1e12)]
 
 
@@ -55,11 +106,13 @@ class Record(BaseModel):
 
 
 class Columnar(Record):
-    """A record whose lists are columns of equal length."""
+    """A record whose lists are columns of equal length; empty ones that it may lack are none."""
 
     @model_validator(mode="after")
     def _equal(self) -> Self:
-        if len({len(column) for _, column in self if isinstance(column, list)}) > 1:
+        fields = type(self).model_fields
+        columns = [column for name, column in self if column or fields[name].is_required()]
+        if len({len(column) for column in columns if isinstance(column, list)}) > 1:
             raise ValueError("columns of unequal length")
         return self
 
@@ -77,10 +130,10 @@ class Environment(Record):
     kernel: str  # "Linux 6.18.44"
     machine: str  # "x86_64"
     cpu_model: str | None  # "AMD EPYC"
-    cpu_count: Count  # that the campaign could use
+    cpu_count: Positive  # that the campaign could use
     cpu_quota: Amount | None  # cgroup quota in processors, None when unlimited
     memory_total_bytes: Count
-    limits: dict[str, int | str | None]  # nofile, nproc, somaxconn, port range ...
+    limits: dict[str, Whole | str | None]  # nofile, nproc, somaxconn, port range ...
     boot: str | None = None  # a hash of the kernel's random id of this boot; None if not recorded
     virtual: str | None = None  # "a container in a virtual machine"; None if neither, or not known
     openssl: str | None = None  # "OpenSSL 3.0.19 27 Jan 2026"; None without ssl, or not recorded
@@ -94,6 +147,30 @@ class Interpreter(Record):
     build: dict[str, str | bool | None]  # as Environment.python_build
 
 
+_MS: Final = r"\d{1,7}(\.\d+)?"
+
+
+class KnownParams(TypedDict, total=False):
+    """The parameters that numbers and sentences follow from; a point may have others."""
+
+    __pydantic_config__ = ConfigDict(extra="allow", allow_inf_nan=False)  # type: ignore[misc]
+    slots: Required[Positive]
+    delay: Required[
+        Annotated[str, Field(pattern=rf"^(none|fixed:{_MS}|lognormal:{_MS}(:{_MS})?)$")]
+    ]
+    urls: Annotated[int, Field(ge=1, le=10_000_000)] | None
+    rate: Annotated[Positive | Amount, Field(gt=0)] | None
+    work_ms: Annotated[Positive | Amount, Field(gt=0)]
+    recorder: Literal["times", "windows", "slots", "null"]
+    processors: Literal["all", "shared", "apart"]
+
+
+PointParams = Annotated[
+    dict[str, Count | Amount | str | None],
+    GetPydanticSchema(lambda any_, make: core_schema.chain_schema([make(any_), make(KnownParams)])),
+]
+
+
 class PointPlan(Record):
     """What a campaign plans to measure at one workload point."""
 
@@ -101,7 +178,7 @@ class PointPlan(Record):
     workload: str
     blocks: Count  # in how many blocks of the campaign this point is measured
     labels: list[str]  # one trial of each of these per block
-    params: dict[str, Count | Amount | str | None]  # as in TrialRecord
+    params: PointParams  # as in TrialRecord
     fewer: dict[str, Count] = {}  # labels measured in only so many blocks
 
     def blocks_of(self, label: str) -> int:
@@ -119,7 +196,7 @@ class Rung(Record):
 
     name: str
     family: str  # "stack" for a whole HTTP stack
-    rung: int  # -1 where it is not known
+    rung: Whole  # -1 where it is not known
     summary: str  # what it is
     changes: str  # "against callbacks: the system call"
     against: str | None  # the backend it differs from in one thing
@@ -133,9 +210,9 @@ class CampaignRecord(Record):
     kind: Literal["campaign"] = "campaign"
     schema_version: Version = SCHEMA_VERSION
     campaign: str  # "20261121-051200-1a2b3c"
-    created: str  # ISO 8601, UTC
+    created: Instant  # ISO 8601, UTC
     profile: str  # "quick", or "quick+full" where --only took points of both
-    seed: int  # decides the order of trials, which can be rebuilt from it
+    seed: Whole  # decides the order of trials, which can be rebuilt from it
     blocks: Count  # the most of any point; see plan
     backends: list[str]  # in the order of tables
     base: str  # the backend that ratios are relative to
@@ -155,13 +232,6 @@ class CampaignRecord(Record):
         builds = {"": self.environment.python_build}
         builds |= {interpreter.name: interpreter.build for interpreter in self.interpreters}
         return [name for name, build in builds.items() if build.get("gil") is False]
-
-    @field_validator("created")
-    @classmethod
-    def _moment(cls, text: str) -> str:
-        if datetime.fromisoformat(text).tzinfo is None:
-            raise ValueError("a time without its zone")
-        return text
 
 
 class Cpu(Record):
@@ -200,7 +270,7 @@ class HostNoise(Record):
 
     probe_before_s: Amount
     probe_after_s: Amount
-    steal_s: float | None  # time that the host gave to other guests
+    steal_s: Change | None  # time that the host gave to other guests
     load1: Amount | None  # load average of a minute
     mhz: Amount | None  # clock frequency of the processor
 
@@ -224,10 +294,10 @@ class Fairness(Columnar):
 class Windows(Columnar):
     """A crawl in windows of some hundred exchanges. Two threads may end theirs in wrong order."""
 
-    exchanges: list[int]  # in the window
-    cpu_us: list[int]  # of the client, all threads
-    voluntary: list[int]  # context switches
-    involuntary: list[int]
+    exchanges: list[Count]  # in the window
+    cpu_us: list[Count]  # of the client, all threads
+    voluntary: list[Count]  # context switches
+    involuntary: list[Count]
 
 
 class Switches(Record):
@@ -256,10 +326,16 @@ class Turns(Record):
     wall_s: Amount  # of counted turns
     cpu_s: Amount  # the worker's in them, its child processes included
     server_cpu_s: Amount  # the server's process, polling included
-    steal_s: float | None  # of wall_s, the host gave so much to other guests; in ticks of 10 ms
+    steal_s: Change | None  # of wall_s, the host gave so much to other guests; in ticks of 10 ms
     beside: list[str]  # all labels that were alive together
     spanned: Count | None  # exchanges with a stop inside: not in the service times
-    aside_s: float = 0.0  # processor time of resuming and stopping many threads: not in cpu_s
+    aside_s: Change = 0.0  # processor time of resuming and stopping many threads: not in cpu_s
+
+    @model_validator(mode="after")
+    def _worked(self) -> Self:
+        if self.exchanges and not (self.wall_s and self.cpu_s):
+            raise ValueError("exchanges that took no time")
+        return self
 
     @property
     def own_s(self) -> float:
@@ -292,7 +368,7 @@ class Latency(Record):
     p99_ms: Amount
     p99_9_ms: Amount | None  # None below 10,000 samples
     max_ms: Amount
-    hdr: str
+    hdr: Hdr
 
 
 class Work(Record):
@@ -304,15 +380,15 @@ class Work(Record):
     """
 
     every: Positive  # one page in so many
-    seed: int  # decides which
+    seed: Whole  # decides which
     work_ms: Amount  # what it should take alone
     round_us: Annotated[float, Field(gt=0, lt=1e12)]  # of a round alone, before the trial
     round_after_us: Amount | None = None  # and after it; None: only before
     rounds: Count  # for each page
     pages: Count  # worked on
     expected: Count  # pages that needed work
-    check: int  # what the work came to
-    check_expected: int
+    check: Whole  # what the work came to
+    check_expected: Whole
     cpu_ms: Amount  # processor time for each page that needed work
     wall_ms: Amount  # the same by the clock: longer where the thread had no processor
     threads: Count  # in how many threads of all processes it was done
@@ -327,10 +403,10 @@ class MemoryParts(Record):
     rss_bytes: Count | None  # shared pages included; in no total
     page_table_bytes: Count | None  # VmPTE of the worker
     kernel_stack_bytes: Count | None  # threads × the size of a stack in the kernel
-    kernel_socket_bytes: int | None  # the client's side of the sockets
+    kernel_socket_bytes: Whole | None  # the client's side of the sockets
     send_buffer_bytes: Count | None  # kept by each thread that has sent; calculated
-    kernel_other_bytes: int | None  # dentries, inodes, files, epoll items, task structs
-    server_socket_bytes: int | None  # the server's side, never counted as the client's
+    kernel_other_bytes: Whole | None  # dentries, inodes, files, epoll items, task structs
+    server_socket_bytes: Whole | None  # the server's side, never counted as the client's
     threads: Count
     descriptors: Count | None
 
@@ -341,7 +417,7 @@ class Memory(Record):
     connections: Count  # that were held
     before: MemoryParts  # started, warmed up, no connection yet
     held: MemoryParts  # all connections open, answers withheld
-    machine_drop_bytes: int | None  # by the second method, for the whole machine
+    machine_drop_bytes: Whole | None  # by the second method, for the whole machine
     sources: dict[str, str]  # part -> "smaps_rollup Pss_Anon", "slabinfo", "cgroup v1 kmem" ...
     reasons: dict[str, str] = {}  # part -> why it is None
 
@@ -413,11 +489,11 @@ class TrialRecord(Record):
     position: Count  # within the block, from 0
     workload: str  # "throughput"
     point: str  # "throughput-100"
-    params: dict[str, Count | Amount | str | None]  # slots, delay, site, connections, rate ...
+    params: PointParams  # slots, delay, site, connections, rate ...
     backend: str  # "callbacks"
     label: str  # the backend; "#2" for the A/A twin, "@3.13.5t" for an interpreter
     family: str  # "threads", "callbacks", "generators", "async", "stack" or "control"
-    rung: int  # its place on the ladder; -1: none
+    rung: Whole  # its place on the ladder; -1: none
     status: Status  # "ok", "void", "failed" or "refused"; only "ok" counts
     reason: str | None = None  # why it is not "ok"
     started: str  # ISO 8601, UTC
@@ -445,11 +521,11 @@ class TrialRecord(Record):
     turns: Turns | None = None  # None: a whole trial, run alone
     ledger: Ledger | None = None  # None: of a server under test
     limiter: Limiter | None = None  # "client", "server", "schedule" or "unclear"
-    mechanism: dict[str, str | int] = {}  # threads_sampled, loop, selector, parser, gc ...
-    kernel: dict[str, int | None] = {}  # deltas: ListenOverflows, TCPTimeouts, RetransSegs ...
+    mechanism: dict[str, str | Whole] = {}  # threads_sampled, loop, selector, parser, gc ...
+    kernel: dict[str, Whole | None] = {}  # deltas: ListenOverflows, TCPTimeouts, RetransSegs ...
     host: HostNoise | None = None
-    pinning: dict[str, list[int] | str | None] = {}  # client, server; "reason" when not pinned
-    seeds: dict[str, int] = {}  # hash, site, campaign, and schedule of an open loop
+    pinning: dict[str, list[Count] | str | None] = {}  # client, server; "reason" when not pinned
+    seeds: dict[str, Whole] = {}  # hash, site, campaign, and schedule of an open loop
     ready_s: Amount | None = None  # in older records only
     shares: Shares | None = None  # from which the limiter follows
     page_faults: Count | None = None  # of what is under test; none of them needed a disk
@@ -457,8 +533,18 @@ class TrialRecord(Record):
     loaded: LoadReport | None = None  # of a server under test
     stderr: str | None = None  # last lines, for a failed trial
 
+    @model_validator(mode="after")
+    def _agrees(self) -> Self:
+        reasoned(self.status, self.reason)
+        if self.status == "ok" and (self.pages or 0) != self.statuses.get("200", 0):
+            raise ValueError(f"{self.pages} pages, but not so many answers with status 200")
+        pages = (self.pages_per_s or 0.0) * (self.elapsed_s or 0.0)
+        if pages and not isclose(pages, self.pages or 0, rel_tol=1e-6):
+            raise ValueError("pages_per_s is not pages / elapsed_s")
+        return self
 
-class TurnsRecord(Record):
+
+class TurnsRecord(Columnar):
     """Every turn of one block at one point, as columns of equal length.
 
     Kept in a file of their own, beside the trials, so that other ways to pair and to
@@ -466,26 +552,26 @@ class TurnsRecord(Record):
     """
 
     kind: Literal["turns"] = "turns"
-    block: int
+    block: Count
     point: str
-    labels: list[str]  # all that were alive
-    label: list[int]  # index into labels
-    round: list[int]  # running number
+    labels: tuple[str, ...]  # all that were alive
+    label: list[Whole]  # index into labels
+    round: list[Whole]  # running number
     counted: list[bool]  # whether its round counts
-    began_us: list[int]  # since the first turn
-    wall_us: list[int]
-    cpu_us: list[int]
-    server_cpu_us: list[int]
-    exchanges: list[int]  # completed in the turn
-    steal_ms: list[int | None]  # what the host gave to other guests; None: not known
-    wait_us: list[int | None] = []  # for a processor; empty: not recorded
-    aside_us: list[int] = []  # of resuming and stopping, not in cpu_us
-    reached: list[float] = []  # share of the crawl done at a turn's end
-    until: float | None = None  # turns count up to this share of each crawl; None: see reasons
+    began_us: list[Whole]  # since the first turn
+    wall_us: list[Whole]
+    cpu_us: list[Whole]
+    server_cpu_us: list[Whole]
+    exchanges: list[Whole]  # completed in the turn
+    steal_ms: list[Whole | None]  # what the host gave to other guests; None: not known
+    wait_us: list[Whole | None] = []  # for a processor; empty: not recorded
+    aside_us: list[Whole] = []  # of resuming and stopping, not in cpu_us
+    reached: list[Amount] = []  # share of the crawl done at a turn's end
+    until: Amount | None = None  # turns count up to this share of each crawl; None: see reasons
     warning: str | None = None  # too few counted rounds
     reasons: dict[str, str] = {}
 
-    def stolen_us(self, label: str) -> list[int | None]:
+    def stolen_us(self, label: str) -> list[Whole | None]:
         """What the host took from each counted turn of a label; None where that is not known.
 
         No more than the time in which the worker did not run: a tick of 10 ms may belong to the
@@ -495,7 +581,7 @@ class TurnsRecord(Record):
         columns = (self.label, self.counted, self.wall_us, self.cpu_us, self.steal_ms)
         return [
             None if steal_ms is None else max(min(1000 * steal_ms, wall_us - cpu_us), 0)
-            for place, counts, wall_us, cpu_us, steal_ms in zip(*columns, strict=False)
+            for place, counts, wall_us, cpu_us, steal_ms in zip(*columns, strict=True)
             if counts and place == own_place
         ]
 

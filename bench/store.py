@@ -38,6 +38,8 @@ FILE_NAME = "trials.jsonl"
 APART = ("recorder", "server", "processors", "flipped", "mode")
 """Parameters that set trials of one label at one point apart."""
 
+CALIBRATED = ("site", "urls")
+"""Parameters that a block sets for its trials: they take about as long on any machine."""
 PACKED = f"{FILE_NAME}.gz"
 """The same, compressed, for campaigns that are kept in a repository."""
 MOST_DIGITS = 20
@@ -143,6 +145,8 @@ def read_lines(file: Path) -> tuple[bytes, int]:
     :class:`StoreError`.
     """
     try:
+        if not file.is_file() and file.exists():  # a pipe would never end
+            raise StoreError(f"{file}: not a file; move it away")
         rest = file.read_bytes()
     except OSError as error:
         raise StoreError(f"{file}: {error.strerror}") from None
@@ -184,7 +188,8 @@ def parse(line: bytes, where: str, adapter: TypeAdapter[AnyLine]) -> AnyLine:
     except ValidationError as error:
         first, *others = error.errors()
         place = ".".join(map(str, first["loc"]))
-        said = ": ".join(filter(None, ("not a valid record", place, first["msg"])))
+        what = first["msg"].removeprefix("Value error, ")
+        said = ": ".join(filter(None, ("not a valid record", place, what)))
         if first["type"] == "json_invalid":
             said = "not JSON, so the file is damaged; restore it, or delete a single such line"
         more = f" (and {len(others)} more)" if others else ""
@@ -293,24 +298,33 @@ def sort_out(records: Iterable[AnyRecord], file: Path, torn_bytes: int = 0) -> R
     """Records by kind.
 
     Raises :class:`StoreError` when the first is not the campaign's, when two campaigns are
-    mixed, or when a trial is in the file twice.
+    mixed, and for a trial that is in the file twice, or is not what was planned at its point.
     """
     first, *rest = records
     if not isinstance(first, CampaignRecord):
         raise StoreError(f"{file}: the first line is not a campaign record; the file is damaged")
     result = Records(first, torn_bytes=torn_bytes)
     seen: set[object] = set()
-    for record in rest:
+    plan = {entry.point: {**entry.params, "workload": entry.workload} for entry in first.plan}
+    for number, record in enumerate(rest, 2):
         match record:
             case TrialRecord():
                 apart = [record.params.get(name) for name in APART]
                 key = (record.block, record.point, record.label, *apart)
+                where = f"{file}:{number}: {record.label} at {record.point}"
                 if key in seen:
                     raise StoreError(
-                        f"{file}: {record.label} at {record.point} is there twice for block "
-                        f"{record.block}; a trial counts once, so delete one of the lines"
+                        f"{where} is there twice for block {record.block}; a trial counts once, "
+                        "so delete one of the lines"
                     )
                 seen.add(key)
+                own = {**record.params, "workload": record.workload}
+                for name, value in plan.get(record.point, {}).items():
+                    if name not in CALIBRATED and own.get(name) != value:
+                        raise StoreError(
+                            f"{where} has {name} {own.get(name)}, but {value} was planned; "
+                            "restore the file"
+                        )
                 result.of(record.kind).append(record)
             case CeilingRecord():
                 result.ceilings.append(record)
@@ -320,7 +334,9 @@ def sort_out(records: Iterable[AnyRecord], file: Path, torn_bytes: int = 0) -> R
             case EndRecord():
                 result.end = record
             case CampaignRecord():
-                raise StoreError(f"{file}: two campaigns in one file; keep each in its own folder")
+                raise StoreError(
+                    f"{file}:{number}: two campaigns in one file; keep each in its own folder"
+                )
     return result
 
 

@@ -39,7 +39,7 @@ def number(value: float) -> str:
         return f"{value / 1e3:.3g}k"
     if size >= 1000:
         return f"{value:,.0f}"
-    return f"{value:.3g}"
+    return f"{value:.3g}" if size >= 1e-4 else significant(value, 2)
 
 
 def count(value: float) -> str:

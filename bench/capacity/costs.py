@@ -194,8 +194,8 @@ def _alone(analysis: Analysis, backends: Sequence[Backend]) -> list[Backend]:
             if backend.page is not None and trial.pages_per_s and trial.pages
             for slots in [number_param(trial, "slots") or 1.0]
         ]
-        if ratios:
-            known[backend.name] = stats.average(ratios)
+        if ratios and (ratio := stats.average(ratios)) > 0:
+            known[backend.name] = ratio
     usual = known.get(analysis.base, 1.0)
     return [replace(backend, alone=known.get(backend.name, usual)) for backend in backends]
 

@@ -21,7 +21,7 @@ from bench.machine import instruments
 from bench.machine.instruments import INSTRUCTIONS, SYSCALL, SYSCALLS
 from bench.plan.participants import CITED
 from bench.plan.profiles import SERVING
-from bench.schema import Record
+from bench.schema import Count, Positive, Record
 from bench.show.figures import Bars, Figure, Panel, Unit
 from bench.show.table import MISSING, Column, Table, name
 from bench.study import Report, Run, Study, drawn
@@ -37,8 +37,8 @@ SERVE: Final = "serve"
 class Crawled(Record):
     """Two crawls, or two loads: the totals of each cost, and the pages that lie between them."""
 
-    pages: int
-    counts: dict[str, tuple[int, int]]
+    pages: Positive
+    counts: dict[str, tuple[Count, Count]]
 
     def per_page(self) -> dict[str, float]:
         return {cost: (more - less) / self.pages for cost, (less, more) in self.counts.items()}

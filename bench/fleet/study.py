@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 from pydantic import Field
 
@@ -21,7 +21,7 @@ from bench.machine.memory import added
 from bench.plan.participants import only
 from bench.plan.workloads import Point, c10k
 from bench.run.preflight import SERVER_KIB, THREADED, client_kib
-from bench.schema import Ledger, Record
+from bench.schema import Amount, Count, Ledger, Positive, Record, Whole
 from bench.show.figures import Axis, Figure, LinePoint, Lines, Plot
 from bench.show.table import CellMakers, Column, Row, Table, name, tabled
 from bench.study import Report, Run, Study, StudyError, drawn
@@ -64,19 +64,19 @@ class Share(NamedTuple):
 class Worker(Record):
     """One worker with its server."""
 
-    worker: int
-    connections: int  # slots
-    pages: int
-    bytes: int
-    statuses: dict[str, int]
-    errors: dict[str, int]
-    elapsed_s: float
-    user_s: float
-    system_s: float
+    worker: Count
+    connections: Count  # slots
+    pages: Count
+    bytes: Count
+    statuses: dict[str, Count]
+    errors: dict[str, Count]
+    elapsed_s: Amount
+    user_s: Amount
+    system_s: Amount
     digest: str | None
     digest_expected: str | None
     ledger: Ledger
-    mechanism: dict[str, str | int]
+    mechanism: dict[str, str | Whole]
     void: str | None = None  # why what it did does not count
 
 
@@ -85,23 +85,23 @@ class HostRecord(Record):
 
     host: str  # "10.0.0.2:4321", the dask worker's address
     boot: str | None = None  # tells machines apart
-    cores: int
-    descriptors: int
-    ports: int
-    memory_available_bytes: int
+    cores: Count
+    descriptors: Count
+    ports: Count
+    memory_available_bytes: Count
     workers: list[Worker] = Field(default_factory=list)
     # Bytes that they gained between "all ready" and "all held", by owner; None if unknown.
-    growth: dict[str, int | None] = Field(default_factory=dict)
+    growth: dict[str, Whole | None] = Field(default_factory=dict)
     reasons: dict[str, str] = Field(default_factory=dict)  # why a part is unknown
-    kernel: dict[str, int | None] = Field(default_factory=dict)  # what its counters rose by
+    kernel: dict[str, Whole | None] = Field(default_factory=dict)  # what its counters rose by
 
 
 class Moment(Record):
     """The fleet at one moment of the ramp."""
 
-    at_s: float
-    connections: int  # held, counted by the servers
-    used_bytes: int | None  # of memory, in addition to that before the first connection
+    at_s: Amount
+    connections: Count  # held, counted by the servers
+    used_bytes: Whole | None  # of memory, in addition to that before the first connection
 
 
 class FleetTrial(Record):
@@ -109,11 +109,11 @@ class FleetTrial(Record):
 
     backend: str
     tls: str | None  # "TLS 1.3, ecdsa, tickets"; None: plain HTTP
-    connections: int  # planned: slots of all workers together
-    ramp_per_s: float
+    connections: Positive  # planned: slots of all workers together
+    ramp_per_s: Annotated[Amount, Field(gt=0)]
     hosts: list[HostRecord]
-    opened_s: float | None = None  # from the start to the barrier
-    released_s: float | None = None  # from the release to the last worker's result
+    opened_s: Amount | None = None  # from the start to the barrier
+    released_s: Amount | None = None  # from the release to the last worker's result
     samples: list[Moment] = Field(default_factory=list)
 
     @property
@@ -215,7 +215,8 @@ def words_of(label: str) -> str:
 
 def held(run: Run[FleetTrial]) -> list[FleetTrial]:
     """Those that count, in the order of the record."""
-    return [sample.part for sample in run.samples if sample.status == "ok" and sample.part]
+    parts = [sample.part for sample in run.samples if sample.status == "ok" and sample.part]
+    return [part for part in parts if part.opened_s is not None and part.released_s is not None]
 
 
 def largest(run: Run[FleetTrial]) -> list[FleetTrial]:

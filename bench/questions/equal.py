@@ -56,8 +56,8 @@ def measured(analysis: Analysis) -> Measured:
     values: dict[str, dict[str, Blocks]] = {}
     for flip, plain, flipped in _sides(analysis):
         for label in plain:
-            if label in flipped and label != analysis.base:
-                change = within(flipped[label], plain[label], truediv)
+            change = within(flipped.get(label, {}), plain[label], truediv)
+            if change and label != analysis.base:
                 values[f"{flip}: {label}"] = {
                     AS_ALWAYS: plain[label],
                     FLIPPED: flipped[label],

@@ -227,7 +227,11 @@ def environment_differences(a: Environment, b: Environment) -> list[tuple[str, s
         in_a, in_b = getattr(a, group), getattr(b, group)
         keys = sorted(in_a.keys() | in_b.keys())
         pairs += [(f"{group}.{key}", in_a.get(key), in_b.get(key)) for key in keys]
-    return [(what, str(in_a), str(in_b)) for what, in_a, in_b in pairs if in_a != in_b]
+    return [
+        (what, MISSING if in_a is None else str(in_a), MISSING if in_b is None else str(in_b))
+        for what, in_a, in_b in pairs
+        if in_a != in_b
+    ]
 
 
 def machine_differences(a: Environment, b: Environment) -> list[str]:

@@ -140,6 +140,9 @@ def trusted(analysis: Analysis) -> Trusted:
     alarms = f"{aa.alarms} of {aa.tested} comparisons of a backend with itself raised an alarm"
     against = {
         "it was not measured to its end": records.unfinished is not None,
+        f"{records.planned - trials} of {plural(records.planned, 'planned trial')} are missing": (
+            records.unfinished is None and trials < records.planned
+        ),
         f"{bad} of {plural(trials, 'trial')} do not count": bad > MOST_VOID * trials,
         f"{plural(blocks, 'block')} are too few for an interval": blocks < stats.MIN_BLOCKS,
         alarms: aa.alarms > (1 - stats.LEVEL) * aa.tested,

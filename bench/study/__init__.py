@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, TypeAdapter, model_validator
 from rich.console import Console
 
 from bench import BenchError, filesystem, store
@@ -26,7 +26,17 @@ from bench.launch import shown
 from bench.report.charts import Sheet, designed
 from bench.report.files import CHARTS, SUMMARY
 from bench.report.tables import section, show
-from bench.schema import Environment, Record, Status
+from bench.schema import (
+    Amount,
+    Change,
+    Count,
+    Environment,
+    Instant,
+    Record,
+    Status,
+    Whole,
+    reasoned,
+)
 from bench.show.figures import Figure
 from bench.show.table import Table
 from bench.show.words import commit_words, machine_words
@@ -45,11 +55,11 @@ class RunRecord(Record):
     kind: Literal["run"] = "run"
     study: str
     run: str  # "20261121-051200-1a2b3c"
-    created: str  # ISO 8601, UTC
+    created: Instant  # ISO 8601, UTC
     command: list[str]
-    repeats: int  # of each program, at most
-    settings: dict[str, int | float | str] = Field(default_factory=dict)  # of all its programs
-    pinning: dict[str, list[int] | str | None] = Field(default_factory=dict)
+    repeats: Count  # of each program, at most
+    settings: dict[str, Whole | Change | str] = Field(default_factory=dict)  # of all its programs
+    pinning: dict[str, list[Count] | str | None] = Field(default_factory=dict)
     environment: Environment
 
     @property
@@ -78,12 +88,19 @@ class SampleRecord(Record, Generic[Part]):
     kind: Literal["sample"] = "sample"
     run: str
     program: str
-    repeat: int  # the round, from 0
+    repeat: Count  # the round, from 0
     started: str | None = None
-    wall_s: float | None = None
+    wall_s: Amount | None = None
     status: Status = "ok"
     reason: str | None = None
     part: Part | None = None  # as the study declares it
+
+    @model_validator(mode="after")
+    def _agrees(self) -> Self:
+        reasoned(self.status, self.reason)
+        if self.status == "ok" and self.part is None:
+            raise ValueError("ok, but without a part")
+        return self
 
 
 @dataclass(slots=True)

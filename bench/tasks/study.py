@@ -17,7 +17,7 @@ from bench.machine import cpu, doctor, memory
 from bench.machine.doctor import Needs, available_bytes
 from bench.machine.memory import Reader, Snapshot
 from bench.plan.participants import CITED
-from bench.schema import Record
+from bench.schema import Amount, Positive, Record, Whole
 from bench.show.figures import Bars, Figure, Unit
 from bench.show.measured import US, Measure, Measured
 from bench.show.table import Table, name
@@ -137,19 +137,19 @@ class TasksHeld(Record):
     machine is a condition.
     """
 
-    count: int
-    user_bytes: int | None
-    page_table_bytes: int | None
-    kernel_stack_bytes: int | None
-    kernel_other_bytes: int | None
-    spawn_s: float
-    cancel_s: float
+    count: Positive
+    user_bytes: Whole | None
+    page_table_bytes: Whole | None
+    kernel_stack_bytes: Whole | None
+    kernel_other_bytes: Whole | None
+    spawn_s: Amount
+    cancel_s: Amount
 
 
 class Switched(Record):
     """One process whose tasks yielded in turn: seconds for one switch."""
 
-    switch_s: float
+    switch_s: Amount
 
 
 TaskSample = TasksHeld | Switched

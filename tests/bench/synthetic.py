@@ -184,7 +184,6 @@ class Maker:
             "position": position,
             "workload": point.rpartition("-")[0],
             "point": point,
-            "params": {},
             "backend": backend,
             "label": label,
             "family": model.family,
@@ -192,7 +191,6 @@ class Maker:
             "status": "ok",
             "started": f"2026-11-21T05:{(self.number // 60) % 60:02d}:{self.number % 60:02d}Z",
             "trial_s": 1.3,
-            "statuses": {"200": 2000},
             "errors": {},
             "redirects": 40,
             "digest": "d" * 64,
@@ -209,7 +207,12 @@ class Maker:
             "pinning": {"client": [0], "server": [1]},
             "seeds": {"site": 1},
         }
-        return TrialRecord(**(dict.fromkeys(EMPTY) | values | more))
+        values = dict.fromkeys(EMPTY) | values | more
+        values["params"] = {"slots": 1, "delay": "none"} | values.get("params", {})
+        values["statuses"] = {"200": values["pages"] or 0}
+        if values["pages_per_s"]:
+            values["elapsed_s"] = values["pages"] / values["pages_per_s"]
+        return TrialRecord(**values)
 
     def closed(self, place: Place, point: str) -> TrialRecord:
         workload, _, size = point.rpartition("-")
@@ -527,6 +530,11 @@ def altered(record: AnyModel, **values: Any) -> AnyModel:
             inside = isinstance(inner, BaseModel)
             value = altered(inner, **{rest: value}) if inside else {**inner, rest: value}
         update[name] = value
+    if "pages" in update:  # what follows from others, as a record must have it
+        update["statuses"] = {"200": update["pages"] or 0}
+    pages, rate = (update.get(x, getattr(record, x, None)) for x in ("pages", "pages_per_s"))
+    if rate and {"pages", "pages_per_s"} & update.keys():
+        update["elapsed_s"] = pages / rate
     return record.model_copy(update=update)
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench import histograms
+from bench import histograms, schema
 
 SAMPLE = "HISTFAAAADp4nJNpmSzMwMAgxQABzFCaEURcm7yEwf4DVICJifEf42f5BqZHLH/5D+xgal3M2MN4dzojGwBBzw3X"
 """Written by the package hdrhistogram 0.10.8, which also gave what is expected of it."""
@@ -22,11 +22,11 @@ COUNTS = [
 ]  # by bucket
 
 
-def made(digits: int = histograms.HDR_DIGITS) -> str:
+def made(digits: int = schema.HDR_DIGITS) -> str:
     """An encoded histogram without counts."""
-    inner = (histograms.INNER_COOKIE, 0, 0, digits, 1, histograms.HDR_MAX_US, 1.0)
+    inner = (schema.INNER_COOKIE, 0, 0, digits, 1, schema.HDR_MAX_US, 1.0)
     packed = zlib.compress(struct.pack(">IIIIQQd", *inner))
-    outer = struct.pack(">II", histograms.OUTER_COOKIE, len(packed))
+    outer = struct.pack(">II", schema.OUTER_COOKIE, len(packed))
     return base64.b64encode(outer + packed).decode()
 
 
@@ -56,7 +56,7 @@ def test_counts_come_back(filled: dict[int, int]) -> None:
     assert (histograms.decode(histograms.encode(counts)) == counts).all()
 
 
-@given(st.integers(1, histograms.HDR_MAX_US))
+@given(st.integers(1, schema.HDR_MAX_US))
 def test_a_value_is_kept_to_three_digits(us: int) -> None:
     bucket = histograms.bucket_of(np.array([us]))
     assert us <= histograms.highest_us(bucket)[0] < us * 1.001

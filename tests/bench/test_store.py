@@ -266,7 +266,7 @@ def test_a_tick_of_stolen_time_is_not_more_than_the_worker_did_without(
     store.append_turns(tmp_path, log.model_copy(update={"point": "another"}))
     assert own() == pytest.approx(3.0 - sum(stolen[condition])), "no log of this point"
     log = log.model_copy(update={"point": trial.point})
-    for other in ({"label": [99] * 6}, {"steal_ms": [0]}, {"labels": ["x", "y"]}):
+    for other in ({"label": [99] * 6}, {"counted": [False] * 6}, {"labels": ("x", "y")}):
         store.append_turns(tmp_path, log.model_copy(update=other))
         assert own() == pytest.approx(3.0 - sum(stolen[condition])), "the log of another trial"
     store.append_turns(tmp_path, log)

@@ -296,7 +296,9 @@ def test_a_few_failed_trials_are_noted_and_many_are_a_fault(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], failed: int, code: int
 ) -> None:
     head, *lines = campaign(blocks=8, samples=10, workloads=["throughput", "waiting"])
-    plan = PointPlan(point="p", workload="w", blocks=320, labels=["x"], params={})
+    plan = PointPlan(
+        point="p", workload="w", blocks=320, labels=["x"], params={"slots": 1, "delay": "none"}
+    )
     lines = where(lines, lambda t: t.trial <= failed, status="failed", reason="no luck")
     folder = save(tmp_path / "a", [altered(head, plan=[plan]), *lines])
     (folder / "charts").mkdir()

@@ -13,7 +13,7 @@ from bench.analysis import stats
 from bench.questions import analysis_of
 from bench.report import comparison
 from bench.report.comparison import INCOMPLETE, LOST, CompareError, MachineComparison
-from bench.schema import PointPlan
+from bench.schema import PointParams, PointPlan
 from bench.store import Records
 from tests.bench.synthetic import MODELS, altered, campaign, environment, gathered, where
 
@@ -38,12 +38,13 @@ def worse(found: MachineComparison) -> set[str]:
     return {row.label for row in found.rows if row.verdict == "worse"}
 
 
-def planned(made: Records, params: dict[str, int | float | str | None]) -> Records:
+def planned(made: Records, params: PointParams) -> Records:
     """The same campaign, which says what it asked for at its points."""
+    asked: PointParams = {"slots": 1, "delay": "none"}
     points = {trial.point: trial.workload for trial in made.trials}
     labels = sorted({trial.label for trial in made.trials})
     plan = [
-        PointPlan(point=point, workload=workload, blocks=8, labels=labels, params=params)
+        PointPlan(point=point, workload=workload, blocks=8, labels=labels, params=asked | params)
         for point, workload in points.items()
     ]
     return replace(made, campaign=made.campaign.model_copy(update={"plan": plan}))
@@ -138,7 +139,7 @@ def test_every_difference_around_the_measurements_is_listed() -> None:
     names = ("memory_total_bytes", "python", "packages.httptools", "packages.matplotlib")
     assert tuple(what for what, _, _ in found) == names
     assert found[2][1] == "0.6.4"
-    assert found[3][2] == "None"
+    assert found[3][2] == "–"
 
 
 def test_the_interval_is_welchs() -> None:

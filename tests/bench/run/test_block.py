@@ -739,7 +739,7 @@ def test_one_label_has_a_sleeping_server_and_one_keeps_no_times(bench: Bench) ->
     point = replace(SHORTER, varied=(NULL, ASLEEP))
     labels = ("callbacks", "callbacks/asleep", "callbacks/null")
     records, log = run(bench, point, *labels)
-    assert list(map(str, map(Label.of, map(counts, records)))) == log.labels == list(labels)
+    assert tuple(map(str, map(Label.of, map(counts, records)))) == log.labels == labels
     apart = bool(bench.pinning.server)
     assert [record.server_polls for record in records] == [apart, False, apart]
     assert records[2].mechanism["recorder"] == "NullRecorder"

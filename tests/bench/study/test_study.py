@@ -132,7 +132,10 @@ def test_without_anything_that_can_run_nothing_is_written(tmp_path: Path) -> Non
         ("[]", r"things\.jsonl:2: not a valid record: Input should be"),
         ("no JSON", r"things\.jsonl:2: not JSON"),
         ('{"kind": "sample", "run": "x"}', r"things\.jsonl:2: not a valid record"),
-        ('{"kind": "sample", "run": "x", "program": "a", "repeat": 0}', "a sample of no run"),
+        (
+            '{"kind": "sample", "run": "x", "program": "a", "repeat": 0, "part": {"round": 0}}',
+            "a sample of no run",
+        ),
     ],
 )
 def test_what_is_no_record_is_one_clear_line(line: str, words: str, tmp_path: Path) -> None:
