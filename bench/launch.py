@@ -20,8 +20,6 @@ RESULTS = ROOT / "results" if IS_CLONE else Path("results")
 OWN_PYTHON = (sys.executable, "-s")
 """Starts a child process with the harness's own interpreter."""
 
-HASH_SEED = 0
-
 SCRIPT = "c10k-bench"
 """The command that installing the suite puts on ``PATH``."""
 
@@ -57,7 +55,7 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
         for name in ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "TMPDIR", "SYSTEMROOT")
         if name in os.environ
     }
-    return {**kept, "LANG": "C.UTF-8", "PYTHONHASHSEED": str(HASH_SEED), **(extra or {})}
+    return {**kept, "LANG": "C.UTF-8", "PYTHONHASHSEED": "0", **(extra or {})}
 
 
 def run_module(

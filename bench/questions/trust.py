@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from bench.analysis import stats
@@ -16,6 +16,7 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import AT_LEVEL, CPU_PER_1000, EqualWork, NoiseFloor, floor_words
 from bench.questions.question import Answer, Headline
 from bench.run.judge import unusable
+from bench.schema import TrialRecord
 from bench.text import capital, listing, plural
 
 NAME: Final = "trust"
@@ -30,6 +31,8 @@ UNSTEADY_PROBE: Final = 1.15
 STEAL_SHARE: Final = 0.01
 #: Of a block's time, by the median of its crawlers: on a quiet machine they wait 0.5 %.
 WAITED_SHARE: Final = 0.2
+#: Of a trial's or a block's time in which a limit stopped it: 1 % while its processes start.
+THROTTLED_SHARE: Final = 0.05
 #: Where each side had less than this share of its processor, and neither waited for a schedule,
 #: other programs had the rest.
 STARVED_SHARE: Final = 0.5
@@ -88,12 +91,17 @@ def _head(analysis: Analysis) -> Iterator[str]:
         )
 
 
-def _rival(analysis: Analysis) -> tuple[str, str, str]:
+def _rival(analysis: Analysis, points: Collection[str]) -> tuple[str, str, str]:
     """What kept crawlers from their processors, whose the time then was, and what to do."""
     quota = analysis.campaign.environment.cpu_quota
-    if quota and any(trial.kernel.get("throttled_us") for trial in analysis.records.trials):
+    if quota and any(_throttled(t) for t in analysis.records.trials if t.point in points):
         return f"a limit of {quota:g} processors stopped them", "the limit's", "raise it to 2"
     return "other programs had it", "theirs", "stop them"
+
+
+def _throttled(trial: TrialRecord) -> bool:
+    lasted_s = trial.trial_s * (len(trial.turns.beside) if trial.turns else 1)  # with its block
+    return (trial.kernel.get("throttled_us") or 0) > 1e6 * THROTTLED_SHARE * lasted_s
 
 
 def _waited(analysis: Analysis) -> Iterator[str]:
@@ -106,7 +114,7 @@ def _waited(analysis: Analysis) -> Iterator[str]:
     long = {place: share for place, share in usual.items() if share > WAITED_SHARE}
     if long:
         points = dict.fromkeys(point for point, _ in long)
-        had_it, whose, cure = _rival(analysis)
+        had_it, whose, cure = _rival(analysis, points)
         yield (
             f"In {len(long)} of {plural(len(usual), 'block')} crawlers waited for their "
             f"processor for up to {100 * max(long.values()):.0f} % of the time (at "
@@ -128,7 +136,7 @@ def _starved(analysis: Analysis) -> Iterator[str]:
             most = max(client, used.server_share or 0.0)
             starved[trial.point].append(trial.limiter == "unclear" and most < STARVED_SHARE)
     if points := [point for point, each in starved.items() if 2 * sum(each) > len(each)]:
-        had_it, whose, cure = _rival(analysis)
+        had_it, whose, cure = _rival(analysis, points)
         yield (
             f"At {listing(points)} neither side had half of its processor: {had_it}, so pages/s "
             f"are as much {whose}. Compare processor time, or {cure} and measure again."

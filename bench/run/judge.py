@@ -122,10 +122,6 @@ def control_reason(control: str, urls: int, result: Result, ledger: Ledger) -> s
     return None if result.answered else "the control did nothing"
 
 
-UNCOUNTED: Final = ("bare",)
-"""Servers that count nothing: their answers are compared at the load alone."""
-
-
 def served_reason(name: str, result: Result, served: Served, expected: str | None) -> str | None:
     """Why the trial of a server under load does not count, or None when it does.
 
@@ -137,7 +133,7 @@ def served_reason(name: str, result: Result, served: Served, expected: str | Non
         return "the load did not say what it got"
     if result.digest != expected:
         return f"wrong digest of the pages that {name} served"
-    counts = name not in UNCOUNTED
+    counts = name != "bare"  # which counts nothing: its answers are compared at the load alone
     if counts and (got.requests, got.checksum) != (served.requests, served.checksum):
         return (
             f"the load got {got.requests} answers with a checksum of {got.checksum}, but the "

@@ -538,15 +538,14 @@ def test_a_point_that_other_programs_starved_is_a_warning(
     lines = replaced(made, lambda t: altered(in_turns(t, 50.0), limiter="unclear", shares=shares))
     found = [text for text in summary.warnings(synthetic.analysed(lines)) if "neither" in text]
     assert len(found) == int(said)
-    assert all("other programs had it" in text for text in found)
     assert all("throughput-1, throughput-10, " in text for text in found)
 
 
 @pytest.mark.parametrize(
     ("label", "throttled_us", "said"),
     [
-        ("", 0, "other programs had it"),
-        ("", 9, "a limit of 0.5 processors stopped them"),
+        ("", 9, "other programs had it"),
+        ("", 10**9, "a limit of 0.5 processors stopped them"),
         ("generators", 0, ""),
     ],
 )
