@@ -134,9 +134,9 @@ def _taken(asked: Sequence[TrialRecord], heard: Sequence[TrialRecord]) -> list[s
     if len(heard) < len(asked):
         what = "a p99 there may be theirs, so these are in no response time"
     return [
-        f"In {len(taken)} of {plural(len(asked), 'trial')} on a schedule other guests or programs "
-        f"took more than {100 * TAKEN:.0f} % of the time, up to {duration(1000 * max(taken))}: "
-        f"{what}."
+        f"In {len(taken)} of {plural(len(asked), 'trial')} on a schedule other guests, programs or "
+        f"a limit took more than {100 * TAKEN:.0f} % of the time, up to "
+        f"{duration(1000 * max(taken))}: {what}."
     ]
 
 
