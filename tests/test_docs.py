@@ -101,6 +101,12 @@ def test_files_that_are_named_exist(name: str) -> None:
     assert missing == []
 
 
+def test_a_site_that_is_crawled_has_a_first_page() -> None:
+    """A list has none: a command of docs/findings.md fetched "0 pages/s", and nobody saw it."""
+    blocks = [block for file in DOCUMENTS for block in FENCED.findall(file.read_text())]
+    assert [b for b in blocks if "-m crawlers " in b and "--site list" in b] == []
+
+
 def test_where_to_change_what_names_a_file_in_every_row() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text()
     rows = re.findall(r"^\| (.*) \| (.*) \|$", text.partition("## Where to change what")[2], re.M)

@@ -65,10 +65,11 @@ def capacity(rates: Mapping[float, Sequence[TrialRecord]]) -> float | None:
 
 
 def taken_s(trial: TrialRecord) -> float:
-    """Seconds that others had the processor: guests of the host, or programs beside a crawler."""
+    """Seconds that others had the processor: guests of the host, programs, or nobody by a limit."""
     stolen_s = trial.host.steal_s if trial.host else None
     waited = trial.shares.waited_share if trial.shares else None
-    return max(stolen_s or 0.0, (waited or 0.0) * (trial.elapsed_s or 0.0))
+    waited_s = (waited or 0.0) * (trial.elapsed_s or 0.0)
+    return max(stolen_s or 0.0, waited_s, (trial.kernel.get("throttled_us") or 0) / 1e6)
 
 
 def robbed(trial: TrialRecord) -> bool:

@@ -89,7 +89,8 @@ COLUMNS: Final = InterruptedCrawls(
     "the last connection end; a trial that leaves a descriptor, thread, task or connection behind "
     "is void. What takes the time: a thread is woken for each socket and needs the interpreter’s "
     "lock to end; `task.cancel()` resumes each coroutine once more, with an exception; in trio "
-    "that exception passes through handlers in Python. The control `bare_close` closes as many "
-    "sockets in a loop. To measure it: `python -m bench run --profile reference --only cancel`.",
+    "that exception passes through handlers in Python. The control `bare_close` closes sockets in "
+    "a loop; who is as quick waits for the server, which learns of each end in Python. To measure "
+    "it: `python -m bench run --profile reference --only cancel`.",
 )
 measured, answer = COLUMNS.measured, COLUMNS.answer

@@ -52,8 +52,8 @@ COLUMNS: Final = Columns(
     },
     pair=(f"{FEW} header lines", f"{MANY} (in colour)"),
     notes=[f"No line is on two pages that follow each other closely. {RANGES}"],
-    prose="What a header line of an answer costs a client that has not seen it before, at 100 "
-    "slots on plain HTTP. The models remember the lines that a server repeats; a date or a cookie "
-    "is new. To measure it: `python -m bench run --only headers`.",
+    prose="What a line costs a client that has not seen it before, at 100 slots on plain HTTP: "
+    "the price of this suite’s parser, which remembers lines that repeat. For a new one httptools "
+    "takes 0.2 µs, http.client 1.4. To measure it: `python -m bench run --only headers`.",
 )
 measured, answer = COLUMNS.measured, COLUMNS.answer

@@ -49,9 +49,10 @@ FEWEST: Final = 3
 PROSE: Final = (
     "Requests are due on a Poisson schedule, and a response time counts from the moment when the "
     "request was due. Where a backend does not keep up, its queue grows as long as the trial "
-    "lasts, so its response times are left out.{further} At low rates loops look slower than "
-    "threads: they wait for a due time in whole milliseconds, so they send half a millisecond "
-    "late. To measure it: `python -m bench run --profile full --only openloop`."
+    "lasts, so its response times are left out.{further} The p99 of threads is that of starting "
+    "and connecting. At low rates loops look slower than threads: they wait for due times in whole "
+    "milliseconds, so they send half a millisecond late. To measure it: `python -m bench run "
+    "--profile full --only openloop`."
 )
 
 
@@ -133,9 +134,9 @@ def _taken(asked: Sequence[TrialRecord], heard: Sequence[TrialRecord]) -> list[s
     if len(heard) < len(asked):
         what = "a p99 there may be theirs, so these are in no response time"
     return [
-        f"In {len(taken)} of {plural(len(asked), 'trial')} on a schedule other guests or programs "
-        f"took more than {100 * TAKEN:.0f} % of the time, up to {duration(1000 * max(taken))}: "
-        f"{what}."
+        f"In {len(taken)} of {plural(len(asked), 'trial')} on a schedule other guests, programs or "
+        f"a limit took more than {100 * TAKEN:.0f} % of the time, up to "
+        f"{duration(1000 * max(taken))}: {what}."
     ]
 
 

@@ -50,10 +50,7 @@ COLUMNS: Final = Readers(
             "both ends", "… memory of the machine, sockets of both ends", KIB_EACH, _machine
         ),
         "alone": Read(
-            "fast, alone",
-            "an answer of 1 MB without slow readers, median",
-            WAIT,
-            alone_median,
+            "fast, alone", "an answer of 1 MB without slow readers, median", WAIT, alone_median
         ),
         "beside": Read("fast, beside", "… beside a thousand of them", WAIT, median_response),
     },
@@ -74,12 +71,12 @@ COLUMNS: Final = Readers(
     "receive buffer of 4 KiB, and read 1 KB of it per second. Ten others ask for the same page 50 "
     "times per second on a schedule, for three seconds before the slow ones come and for three "
     "seconds beside them. The page is one object in every server. Memory grows by what a server "
-    "copies for a client: the part that is on its way, what a transport keeps because the socket "
-    "takes no more, or the whole answer. Interpreter and segments decide it: asyncio's streams "
-    "kept 39 KiB on CPython 3.15.2, 87 on 3.11.7, and 6 there with loopback's segments of 64 KB. "
-    "How much the sockets have taken by then varies: five blocks on an Intel Xeon had 2.1 to 7.1 "
-    "KiB with callbacks, 21 to 36 with async/await and 52 to 72 with threads; trio (70.4) and "
-    "aiohttp_web (12.0) repeat. "
+    "copies for a client, and malloc keeps it afterwards: our models copy the first 64 KiB. "
+    "Without that a thread has 26 KiB, callbacks 2 and trio 7. Interpreter and segments decide the "
+    "rest: asyncio's streams kept 39 KiB on CPython 3.15.2, 87 on 3.11.7, and 6 there with "
+    "loopback's segments of 64 KB. How much the sockets have taken by then varies: five blocks on "
+    "an Intel Xeon had 2.1 to 7.1 KiB with callbacks, 21 to 36 with async/await and 52 to 72 with "
+    "threads; trio (70.4) and aiohttp_web (12.0) repeat. "
     "What was read of every answer is compared with the page, and ten readers read theirs to the "
     "end. To measure it: `python -m bench run --profile servers --only slow-readers`.",
 )

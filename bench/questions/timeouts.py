@@ -83,16 +83,13 @@ class Priced(Columns):
         shown = [backend for backend, price in priced.items() if price.ratio.shown]
         blocks = min(price.ratio.blocks for price in priced.values())
         behind = f"{plural(blocks, 'block')}; shown for {len(shown)} of {len(priced)}"
+        said = "A timeout for each exchange costs"
         if not shown:
-            return Headline(
-                f"A timeout for each exchange costs too little to see{few(blocks)}", behind
-            )
+            return Headline(f"{said} too little to see{few(blocks)}", behind)
         costs = between([measured.value(backend, ADDED) for backend in shown])
         shares = between([_percent(priced[backend]) for backend in shown])
-        return Headline(
-            f"A timeout for each exchange costs {costs} µs of processor time",
-            f"{shares} % of a page; {behind}",
-        )
+        text = f"{said} {costs} µs of processor time"
+        return Headline(text, f"{shares} % of a page; {behind}")
 
     def facts(self, analysis: Analysis, measured: Measured) -> Mapping[str, str]:
         priced = analysis.once(prices)

@@ -335,8 +335,6 @@ def pair(values: Sequence[float]) -> stats.Comparison:
 
 
 SLOWER = pair([20, 21, 19, 20, 22])
-
-
 MORE = "Threads need more than callbacks"
 
 

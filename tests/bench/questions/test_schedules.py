@@ -108,7 +108,12 @@ def test_a_rate_that_a_disturbed_trial_missed_is_no_capacity() -> None:
 
 
 @pytest.mark.parametrize(
-    "others", [{"host__steal_s": 0.93}, {"shares": Shares(server_share=0.1, waited_share=0.93)}]
+    "others",
+    [
+        {"host__steal_s": 0.93},
+        {"shares": Shares(server_share=0.1, waited_share=0.93)},
+        {"kernel__throttled_us": 930_000},
+    ],
 )
 def test_a_tail_that_may_be_another_s_is_left_out(others: dict[str, Any]) -> None:
     """Callbacks had a p99 of 120 ms in a trial of a second of which the host took 0.93."""

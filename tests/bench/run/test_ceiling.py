@@ -16,6 +16,9 @@ from tests.programs import program
 
 WRK = """\
 Running 1s test @ http://127.0.0.1:8080/
+  1 threads and 64 connections
+  Thread Stats   Avg      Stdev     Max   +/- Stdev
+    Latency   293.40us  110.82us   3.13ms   90.20%
     Req/Sec   212.07k     9.20k  221.33k    90.91%
   231958 requests in 1.10s, 479.62MB read
 Requests/sec: 210871.35
