@@ -160,9 +160,9 @@ CASES = (
         Expected(2, "Read-only file system"),
     ),
     Case(
-        "no /proc",
-        "an empty file system in its place",
-        (*MOUNTS, "mount -t tmpfs none /proc" + GO, "sh"),
+        "no whole /proc",
+        "mounted, but for processes alone",
+        (*MOUNTS, "mount -t proc -o subset=pid none /proc" + GO, "sh"),
         Expected(0, "no errors"),
         Expected(2, "no /proc here"),
     ),

@@ -183,10 +183,10 @@ def test_what_cannot_be_read_refuses_nothing(empty: Path) -> None:
     assert not [r for r in doctor.examine(Needs(100, 100)) if r.level == "refusal"]
 
 
-REFUSED = ("threads", "memory", "disk", "read-only results", "no /proc")
+REFUSED = ("threads", "memory", "disk", "read-only results", "no whole /proc")
 """Some that refuse, which takes a moment; others measure something first."""
 
-USUAL = ("memory", "no /proc")
+USUAL = ("memory", "no whole /proc")
 """The quickest are tried each time; the others with the slow tests."""
 
 CASES = [
