@@ -87,10 +87,10 @@ def _other_work(trials: Sequence[TrialRecord]) -> list[str]:
     took = [slower(trial.work) for trial in trials if trial.work and not as_asked(trial)]
     if not took:
         return []
+    ends = dict.fromkeys(f"{end:.2f}" for end in (min(took), max(took)))
     return [
-        f"In {len(took)} of {plural(len(trials), 'trial')} work took {min(took):.2f} to "
-        f"{max(took):.2f} times as long as just before. They are in the table alone: the load was "
-        "another."
+        f"In {len(took)} of {plural(len(trials), 'trial')} work took {' to '.join(ends)} times as "
+        "long as just before. They are in the table alone: the load was another."
     ]
 
 

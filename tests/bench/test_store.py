@@ -88,6 +88,8 @@ UNEVEN = {
     **dict.fromkeys(("voluntary", "involuntary"), 1),
     "windows": {"exchanges": [], "cpu_us": [1], "voluntary": [1], "involuntary": [1]},
 }
+PLANNED: dict[str, object] = {"point": "throughput-1", "workload": "few", "blocks": 1, "labels": []}
+PLANNED["params"] = {"slots": 1, "delay": "none"}
 UNREADABLE = {
     "empty": (b"", "no whole record"),
     "text": (b"not json at all\n", ":1: not JSON"),
@@ -106,6 +108,11 @@ UNREADABLE = {
     "repeated": (line() + 2 * line(2), "callbacks#2 at throughput-1 is there twice for block 0"),
     "headless": (line(1), "not a campaign record"),
     "negative": (line(2, pages=-1), ":1: not a valid record: trial.pages"),
+    "rate": (line(2, pages_per_s=1.0), ":1: .*: trial: pages_per_s is not pages / elapsed_s"),
+    "statuses": (line(2, statuses={}), ":1: .*: trial: 2000 pages, but not so many answers"),
+    "reason": (line(2, status="void"), ":1: .*: trial: void, but its reason is None"),
+    "delay": (line(2, params={"slots": 1, "delay": "x"}), ":1: .*: trial.params.delay"),
+    "another": (line(plan=[PLANNED]) + line(2), ":2: .*'throughput', but 'few' was planned"),
     "uneven": (line(2, switches=UNEVEN), "switches.windows: .*columns of unequal length"),
 }
 
@@ -119,6 +126,13 @@ def test_unreadable_records_get_one_clear_line(
     with pytest.raises(StoreError, match=message) as caught:
         store.load(file)
     assert "\n" not in str(caught.value)
+
+
+def test_nobody_waits_for_a_pipe(tmp_path: Path) -> None:
+    write(tmp_path / store.FILE_NAME, RECORDS)
+    os.mkfifo(tmp_path / store.TURNS)
+    with pytest.raises(StoreError, match="not a file; move it away"):
+        store.load(tmp_path)
 
 
 def test_a_missing_campaign_is_reported(tmp_path: Path) -> None:

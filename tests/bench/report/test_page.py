@@ -21,6 +21,7 @@ from bench.claims import ledger, verdict
 from bench.palette import dark_of
 from bench.questions import analysis_of
 from bench.report import charts, cite, export, files, markup, page, summary
+from bench.schema import PointParams, PointPlan
 from bench.store import Records
 from bench.text import unbroken
 from tests.bench import committed
@@ -206,6 +207,11 @@ def test_the_short_answer_is_yes_or_says_why_not(folder: Path) -> None:
     assert not found.yes
     assert "not measured to its end and" in found.why
     assert re.search(r"\d+ of [\d,]+ trials do not count", found.why)
+    labels = ["x"] * (len(records.trials) + 2)
+    asked: PointParams = {"slots": 1, "delay": "none"}
+    plan = PointPlan(point="p", workload="w", blocks=1, labels=labels, params=asked)
+    lost = Records(altered(records.campaign, plan=[plan]), records.trials, end=records.end)
+    assert re.match(r"2 of [\d,]+ planned trials are missing", page.trusted(analysis_of(lost)).why)
     few = page.trusted(analysed(campaign(blocks=3, samples=30, workloads=("throughput",))))
     assert few == page.Trusted(False, "3 blocks are too few for an interval.")
 
