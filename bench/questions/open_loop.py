@@ -49,10 +49,10 @@ FEWEST: Final = 3
 PROSE: Final = (
     "Requests are due on a Poisson schedule, and a response time counts from the moment when the "
     "request was due. Where a backend does not keep up, its queue grows as long as the trial "
-    "lasts, so its response times are left out.{further} The p99 of threads is that of starting "
-    "and connecting. At low rates loops look slower than threads: they wait for due times in whole "
-    "milliseconds, so they send half a millisecond late. To measure it: `python -m bench run "
-    "--profile full --only openloop`."
+    "lasts, so its response times are left out.{further} The p99 of threads is mostly that of "
+    "starting and connecting. At low rates loops look slower than threads: they wait for due times "
+    "in whole milliseconds, so they send half a millisecond late. To measure it: `python -m bench "
+    "run --profile full --only openloop`."
 )
 
 
