@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from itertools import filterfalse
 from typing import Final
 
 from bench.analysis import stats
@@ -84,13 +83,21 @@ def trials_of(data: ByRate) -> list[TrialRecord]:
     return [trial for rates in data.values() for own in rates.values() for trial in own]
 
 
-def unrobbed(data: ByRate) -> ByRate:
-    """The trials that nobody robbed; all of them where that is less than every other."""
-    every = trials_of(data)
-    if 2 * sum(map(robbed, every)) > len(every):
-        return data
+def heard(data: ByRate) -> ByRate:
+    """The trials whose response times count: after a warm-up, where nobody robbed them.
+
+    The robbed ones, too, where they are more than every other. Without a warm-up a p99 is mostly
+    that of slots that start and connect.
+    """
+    warm = [trial for trial in trials_of(data) if number_param(trial, "warmup")]
+    often = 2 * sum(map(robbed, warm)) > len(warm)
+    counted = {id(trial) for trial in warm if often or not robbed(trial)}
     return {
-        label: {rate: kept for rate, own in rates.items() if (kept := [*filterfalse(robbed, own)])}
+        label: {
+            rate: kept
+            for rate, own in rates.items()
+            if (kept := [trial for trial in own if id(trial) in counted])
+        }
         for label, rates in data.items()
     }
 
@@ -179,5 +186,6 @@ def predicted_ms(trial: TrialRecord) -> float | None:
     worked = chosen(count, work.every, work.seed)
     due = poisson(rate, work.seed, count)
     waits = responses(due, worked, page_s(trial, work), work.wall_ms / 1000)
-    others = [wait for place, wait in enumerate(waits) if place not in worked]
+    warmup = int(number_param(trial, "warmup") or 0)
+    others = [wait for place, wait in enumerate(waits) if place not in worked and place >= warmup]
     return 1000 * math.fsum(others) / len(others)

@@ -16,15 +16,23 @@ if TYPE_CHECKING:  # a list of what to measure needs no numpy
 
 @dataclass(frozen=True, kw_only=True)
 class Scheduled(Condition):
+    """Arrivals on a schedule, after a warm-up.
+
+    Of 4,000 requests in a second the first hundred, for which a slot starts and connects, would be
+    more than the hundredth beyond a p99: threads had 7.2 ms with them and 0.85 ms without.
+    """
+
     per_s: int
+    warmup: int  # requests
     sleeps: bool = True
     seeded: bool = True
 
     def params(self, slots: int) -> Params:
-        return {"rate": self.per_s}
+        return {"rate": self.per_s, "warmup": self.warmup}
 
     def command(self, command: Command, sides: Sides) -> Command:
-        return replace(command, schedule=Schedule(kind="poisson", rate=self.per_s, seed=sides.seed))
+        schedule = Schedule(kind="poisson", rate=self.per_s, seed=sides.seed, warmup=self.warmup)
+        return replace(command, schedule=schedule)
 
     def seen(self, sides: Sides, result: Result) -> Fields:
         # The rate of the schedule as drawn: a Poisson draw is seldom exactly its mean.
@@ -34,6 +42,7 @@ class Scheduled(Condition):
             "achieved_per_s": result.answered / result.elapsed_s if result.elapsed_s else 0.0,
             "late_starts": result.late,
             "response_time": sides.latency("response"),
+            "service_time": sides.latency("warm"),
         }
 
 

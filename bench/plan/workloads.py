@@ -424,15 +424,19 @@ def cancel(exchanges: int, who: Participants) -> Point:
 # --- a schedule, work, and processors ----------------------------------------------------
 
 
+WARMUP: Final = 2 * REFERENCE_SLOTS
+"""Requests: two for each slot, as where labels take turns."""
+
+
 def openloop(rate: int, seconds: float, who: Participants) -> Point:
-    """Requests due on a Poisson schedule: how long a user would wait."""
-    urls = max(1, round(rate * seconds))
+    """Requests due on a Poisson schedule: how long a user would wait, once all slots are there."""
+    urls = max(1, round(rate * seconds)) + WARMUP
     return replace(
         listed("openloop", REFERENCE_SLOTS, urls, who),
         setting=str(rate),
-        conditions=(Scheduled(per_s=rate),),
-        waits_s=seconds,
-        work_s=max(0.0, urls * LISTED_PAGE_S - seconds),
+        conditions=(Scheduled(per_s=rate, warmup=WARMUP),),
+        waits_s=urls / rate,
+        work_s=max(0.0, urls * LISTED_PAGE_S - urls / rate),
     )
 
 
@@ -447,7 +451,11 @@ def mixed(work_ms: int, rate: int, seconds: float, who: Participants) -> Point:
         openloop(rate, seconds, who),
         workload="mixed",
         setting=str(work_ms),
-        conditions=(Scheduled(per_s=rate), WithWork(ms=work_ms), Spreading(how="shared", who=ABLE)),
+        conditions=(
+            Scheduled(per_s=rate, warmup=WARMUP),
+            WithWork(ms=work_ms),
+            Spreading(how="shared", who=ABLE),
+        ),
     )
 
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.schedules import keeps_up, shared_rate, tail_ms, unrobbed
+from bench.analysis.schedules import heard, keeps_up, shared_rate, tail_ms
 from bench.plan.participants import MAPPED
 from bench.questions.question import Answer
 from bench.schema import TrialRecord
@@ -45,8 +45,8 @@ def measured(
     opened = analysis.by_size("openloop", "rate")
     rate = shared_rate(opened, [label for label in analysis.main if label in opened]) or 0
     asked = [
-        heard.get(rate, ())
-        for label, heard in unrobbed(opened).items()
+        counted.get(rate, ())
+        for label, counted in heard(opened).items()
         if rate in opened[label] and keeps_up(opened[label][rate], rate)
     ]
     slots = stats.number_param(next(iter(crawls.values()))[0], "slots") if crawls else None

@@ -18,13 +18,13 @@ from bench.analysis.schedules import (
     TAKEN,
     ByRate,
     capacity,
+    heard,
     keeps_up,
     robbed,
     shared_rate,
     tail_ms,
     taken_s,
     trials_of,
-    unrobbed,
 )
 from bench.analysis.stats import Blocks
 from bench.questions.question import Answer, Headline, few, of_models
@@ -48,11 +48,10 @@ FEWEST: Final = 3
 
 PROSE: Final = (
     "Requests are due on a Poisson schedule, and a response time counts from the moment when the "
-    "request was due. Where a backend does not keep up, its queue grows as long as the trial "
-    "lasts, so its response times are left out.{further} The p99 of threads is mostly that of "
-    "starting and connecting. At low rates loops look slower than threads: they wait for due times "
-    "in whole milliseconds, so they send half a millisecond late. To measure it: `python -m bench "
-    "run --profile full --only openloop`."
+    "request was due, once every slot has had two. Where a backend does not keep up, its queue "
+    "grows as long as the trial lasts, so its response times are left out.{further} At low rates "
+    "loops are slower than threads: they wait for due times in whole milliseconds, so they send "
+    "half a millisecond late. To measure it: `python -m bench run --profile full --only openloop`."
 )
 
 
@@ -104,34 +103,39 @@ def answer(analysis: Analysis) -> Answer | None:
     data = analysis.by_size(WORKLOAD, "rate")
     if not data:
         return None
-    heard = unrobbed(data)
-    times = measured(heard)
+    warm = heard(data)
+    times = measured(warm)
     models = [label for label in data if label in MODELS]
     # All of them in a campaign of open loops alone.
     shown = [label for label in data if label in analysis.main] or list(data)
     rate, shared = telling(data, models), shared_rate(data, shown)
     tail = in_the_tail(times, shared) if shared else None
     late = behind(data, models, rate) if rate else None
-    here = [label for label in shown if heard[label].get(shared or 0.0)]
-    figures = [spectrum(here, heard, shared, tail)] if shared and len(here) > 1 else []
+    here = [label for label in shown if warm[label].get(shared or 0.0)]
+    figures = [spectrum(here, warm, shared, tail)] if shared and len(here) > 1 else []
     over = over_capacity(shown, data, times)
     return Answer(
         tail or late,
         PROSE.format(further=f" {late.text} ({late.behind})." if late and tail else ""),
-        tables=[table(heard, times)],
+        tables=[table(data, times)],
         figures=[*figures, *([over] if over else [])],
         compared=tail.pairs if tail else (),
-        warnings=_taken(trials_of(data), trials_of(heard)),
+        warnings=_left_out(trials_of(data), trials_of(warm)),
     )
 
 
-def _taken(asked: Sequence[TrialRecord], heard: Sequence[TrialRecord]) -> list[str]:
-    """Trials whose tail may be another's, and whether they are left out."""
+def _left_out(asked: Sequence[TrialRecord], counted: Sequence[TrialRecord]) -> list[str]:
+    """Trials whose tail is not the backend's, and whether they are left out."""
+    if not any(stats.number_param(trial, "warmup") for trial in asked):
+        return [
+            "The schedule had no warm-up, so slots that start and connect decide a p99: no "
+            "response time is shown. Measure again."
+        ]
     taken = [*map(taken_s, filter(robbed, asked))]
     if not taken:
         return []
     what = "a p99 there may be theirs"
-    if len(heard) < len(asked):
+    if len(counted) < len(asked):
         what = "a p99 there may be theirs, so these are in no response time"
     return [
         f"In {len(taken)} of {plural(len(asked), 'trial')} on a schedule other guests, programs or "
@@ -176,7 +180,7 @@ def in_the_tail(measured: Measured, rate: float) -> Headline | None:
 
 def table(data: ByRate, measured: Measured) -> Table:
     return Table(
-        "Open loop: response time from the intended start",
+        "Open loop: response time from the intended start, after a warm-up",
         [
             name("backend"),
             Column("offered/s"),

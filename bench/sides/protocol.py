@@ -31,6 +31,8 @@ GO = "go"
 class Schedule:
     """When requests are due: ``rate`` per second, evenly spaced or as a seeded Poisson process.
 
+    The times of the first ``warmup`` of them do not count: slots start and connect meanwhile.
+
     A ``ramp`` is the start of a closed loop (:class:`bench.conditions.schedule.Opening`): only the
     first requests of each of ``slots`` slots are due at set times, behind a delay of ``delay_s``,
     and the first of all after ``lead_s``.
@@ -39,6 +41,7 @@ class Schedule:
     kind: Literal["constant", "poisson", "ramp"]
     rate: float
     seed: int = 0
+    warmup: int = 0
     slots: int = 0
     delay_s: float = 0.0
     lead_s: float = 0.0

@@ -166,7 +166,7 @@ def make_recorder(command: Command) -> TimesRecorder:
         kind = ProgressRecorder if one_at_a_time else LockedProgressRecorder
         ended = shared_times(command.progress)
         return kind(ended, own_times(len(ended)))
-    if command.work is not None:
+    if warmup(command):
         return DueRecorder()
     kinds = {"slots": SlotRecorder, "windows": WindowRecorder}
     return kinds.get(command.recorder, TimesRecorder)()
@@ -249,7 +249,7 @@ def measure(
     cpu_s = time.process_time()
     user_s, system_s, voluntary, involuntary, faults = map(sub, used(), before)
     collections = gc_collections() - collections
-    kept = keep(command.out, times, started)
+    kept = keep(command, times, started)
     # The clock of a crawl in several processes starts when they are ready.
     user_s, system_s = without_start(user_s, system_s, report.mechanism)
     rows = report.rows.values()
@@ -282,13 +282,16 @@ def measure(
         last_due_s=job.schedule[-1] if job.schedule else None,
         kept=kept,
         ending=watch.ending(started + call_s, cpu_s) if watch else None,
-        work=worked(command.out, report, times, kept) if isinstance(times, DueRecorder) else None,
+        work=worked(command, report, times, kept)
+        if command.work is not None and isinstance(times, DueRecorder)
+        else None,
     )
     send(result, replies)
 
 
-def keep(out: str, times: TimesRecorder, started: float) -> dict[str, int]:
+def keep(command: Command, times: TimesRecorder, started: float) -> dict[str, int]:
     """Write the times of a crawl that started then; how many there are, by the files' names."""
+    out = command.out
     if isinstance(times, ProgressRecorder):
         times.settle()
     for took in times.service, times.response:
@@ -309,23 +312,37 @@ def keep(out: str, times: TimesRecorder, started: float) -> dict[str, int]:
         kept["windows"] = write(f"{out}.windows", [value for row in times.used for value in row])
     elif isinstance(times, ProgressRecorder):
         kept["ended"] = write(f"{out}.ended", times.ended[: len(times.service)].tolist())
+    elif isinstance(times, DueRecorder):
+        every = sorted(zip(times.due, times.response, times.service, strict=True))
+        counted = every[warmup(command) :]
+        kept["response"] = write(f"{out}.response", [response for _, response, _ in counted])
+        kept["warm"] = write(f"{out}.warm", [service for _, _, service in counted])
     return kept
 
 
-def worked(out: str, report: CrawlReport, times: DueRecorder, kept: dict[str, int]) -> Worked:
+def warmup(command: Command) -> int:
+    """How many requests of a schedule do not count."""
+    return command.schedule.warmup if command.schedule is not None else 0
+
+
+def worked(
+    command: Command, report: CrawlReport, times: DueRecorder, kept: dict[str, int]
+) -> Worked:
     """The work on the pages of a crawl; the response times of these pages and of the others.
 
-    A page that needed work was answered when that was done.
+    A page that needed work was answered when that was done. All work counts, but no response time
+    during the warm-up.
     """
     from crawlers import work
 
     pages = work.worked(report.rows)
     theirs = {page.intended for page in pages}
-    every = zip(times.due, times.response, strict=True)
+    every = sorted(zip(times.due, times.response, strict=True))[warmup(command) :]
     others = array("d", (response for due, response in every if due not in theirs))
-    heavy = array("d", (page.done.ended - page.intended for page in pages))
-    kept["others"] = write(f"{out}.others", others)
-    kept["worked"] = write(f"{out}.worked", heavy)
+    warm = {due for due, _ in every}
+    heavy = array("d", (p.done.ended - p.intended for p in pages if p.intended in warm))
+    kept["others"] = write(f"{command.out}.others", others)
+    kept["worked"] = write(f"{command.out}.worked", heavy)
     return Worked(
         pages=len(pages),
         check=sum(page.done.check for page in pages) % work.LIMIT,

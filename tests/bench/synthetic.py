@@ -331,7 +331,7 @@ class Maker:
         return self.trial(
             place,
             f"openloop-{rate}",
-            params={"slots": 100, "rate": rate, "distribution": "poisson", "site": "list:10:512"},
+            params={"slots": 100, "rate": rate, "warmup": 200, "site": "list:10:512"},
             elapsed_s=2.0,
             pages=int(achieved * 2),
             pages_per_s=achieved,

@@ -63,7 +63,7 @@ HOLDING = small.point("list:200:512", 200, conditions=(Filling(), HELD))
 WORKING = small.point(
     "list:60:512",
     8,
-    conditions=(Scheduled(per_s=400), WithWork(ms=1)),
+    conditions=(Scheduled(per_s=400, warmup=10), WithWork(ms=1)),
     workload="mixed",
     setting="1",
 )
@@ -192,10 +192,11 @@ def test_memory_is_read_while_every_connection_is_held(
 
 @pytest.mark.parametrize("label", some(MODELS, "threads", "callbacks"))
 def test_an_open_loop_keeps_its_schedule(bench: Bench, label: str) -> None:
-    where = small.point("list:50:512", 8, conditions=(Scheduled(per_s=500),))
+    where = small.point("list:50:512", 8, conditions=(Scheduled(per_s=500, warmup=20),))
     record = counts(one(bench, where, label))
     assert sure(record.achieved_per_s) < 1.1 * sure(record.offered_per_s)
-    assert sure(record.response_time).count == 50
+    assert sure(record.response_time).count == sure(record.service_time).count == 30
+    assert sure(record.ledger).requests == 50
     assert record.late_starts is not None
 
 
@@ -273,8 +274,9 @@ def test_work_is_done_and_its_pages_are_kept_apart(bench: Bench, label: str) -> 
     assert done.check == done.check_expected
     assert done.cpu_ms > 0
     theirs = sure(done.worked)
-    assert (sure(done.others).count, theirs.count) == (54, 6)
-    assert sure(record.response_time).count == 60
+    assert 0 < theirs.count <= 6
+    # But the first ten, which warm up.
+    assert sure(done.others).count + theirs.count == sure(record.response_time).count == 50
     assert record.params["work_ms"] == 1
     assert done.threads == 1 or label != "callbacks"
     # A page with work is answered when that is done: no sooner than it takes.

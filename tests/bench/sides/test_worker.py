@@ -132,7 +132,7 @@ def test_times_that_cannot_be_fail_the_trial_and_not_the_campaign() -> None:
     times = TimesRecorder()
     times.record(0, due=3.0, started=1.0, ended=2.0)
     with pytest.raises(ValueError, match="ended before it began or was due"):
-        worker.keep("nowhere", times, 0.0)
+        worker.keep(COMMAND, times, 0.0)
 
 
 @pytest.mark.parametrize("after", ["nothing", "the command"])
