@@ -43,7 +43,6 @@ from bench.questions import SERVE, analysis_in, answers, equal
 from bench.report import campaigns, charts, cite, files, findings, markup, page
 from bench.report.charts.look import Look, style
 from bench.report.tables import grid
-from bench.show.measured import p99_response
 from bench.show.table import MISSING
 from bench.show.words import machine_words
 from bench.study import Report
@@ -125,9 +124,8 @@ def chapter() -> str:
 def without_the_lock() -> str:
     """The table of docs/reference/interpreters.md: the models with the lock, and without it."""
     analysis = analysed("without-the-lock")
-    # Threads on one processor, all others, and the latency.
-    points = ("handovers-crawled", "processors-shared", "openloop-4000")
-    pinned, crawls, latency = map(analysis.at_point, points)
+    # Threads on one processor, and all others.
+    pinned, crawls = map(analysis.at_point, ("handovers-crawled", "processors-shared"))
     rows = []
     for label in analysis.campaign.backends:
         parsed = Label.parse(label)
@@ -141,11 +139,17 @@ def without_the_lock() -> str:
             f"{sum(seen.voluntary for seen in used) / pages:.2f}",
             f"{sum(seen.involuntary for seen in used) / pages:.2f}",
             MISSING if total is None else text.significant(total / text.KIB, 3),
-            text.significant(middle(map(p99_response, latency[label]), "median"), 2),
         ]
         rows.append([f"`{parsed.name}`", parsed.interpreter, *cells])
-    heads = ["model", "CPython", "pages/s", "µs a page", "waits a page", "yields a page"]
-    heads += ["KiB idle", "p99 ms at 4,000/s"]
+    heads = [
+        "model",
+        "CPython",
+        "pages/s",
+        "µs a page",
+        "waits a page",
+        "yields a page",
+        "KiB idle",
+    ]
     machine = analysis.campaign.environment
     about = (
         f"Campaign `{analysis.campaign.campaign}`, {machine.cpu_model}, {machine.cpu_count} "
@@ -153,7 +157,7 @@ def without_the_lock() -> str:
         "connections made the process smaller, because it gave memory back that it had taken "
         f"before. {held_without_the_lock()}"
     )
-    return "\n".join([*table(heads, rows, right=6), "", about])
+    return "\n".join([*table(heads, rows, right=5), "", about])
 
 
 def held_without_the_lock() -> str:

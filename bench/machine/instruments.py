@@ -144,10 +144,11 @@ def cachegrind() -> Instrument:
 
 
 def strace() -> Instrument:
-    words = [*prefixed(), "strace", "-ff", "-qq", "-s", "0", "-e", "signal=none", "-o"]
+    words = [*prefixed(), "strace", "-qq", "-s", "0", "-e", "signal=none", "-o"]
     cannot = "may not trace here (ptrace is forbidden, as in many containers)"
-    tool, missing = checked("strace", [*words, "/dev/null", "true"], cannot)
-    return Instrument("system calls", tool, [*words, "{}"], read_system_calls, 40, missing)
+    # Not with -ff, which writes to /dev/null.PID, as only root may.
+    tool, missing = checked("strace", [*words, "/dev/null", "-f", "true"], cannot)
+    return Instrument("system calls", tool, [*words, "{}", "-ff"], read_system_calls, 40, missing)
 
 
 MAKERS = {"instructions": cachegrind, "system calls": strace}

@@ -39,10 +39,6 @@ def median_response(trial: TrialRecord) -> float | None:
     return trial.response_time.p50_ms if trial.response_time else None
 
 
-def p99_response(trial: TrialRecord) -> float | None:
-    return trial.response_time.p99_ms if trial.response_time else None
-
-
 def by_label(
     trials: Iterable[TrialRecord], labels: Iterable[str], values: Mapping[str, Value]
 ) -> dict[str, Mapping[str, Blocks]]:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from bench import store
-from bench.analysis import stats
-from bench.analysis.schedules import robbed
 from bench.claims.ledger import USUAL
 from bench.claims.verdict import SENTENCES, ClaimNumber, judge, load
 from bench.costs import report as costs
 from bench.fleet import study as fleet
 from bench.launch import RESULTS, ROOT
 from bench.machine.instruments import INSTRUCTIONS
-from bench.plan.participants import BASE
-from bench.text import KIB, significant
+from bench.text import KIB
 from crawlers.registry import MODELS
 from tests.bench import committed
 from tests.bench.sure import sure
@@ -57,23 +53,6 @@ def test_how_far_the_two_methods_of_the_fleet_differ() -> None:
     ]
     between = f"{min(gaps) / KIB:.1f} to {max(gaps) / KIB:.1f} KiB"
     assert f"In the large trials the two methods differ by {between}" in words("notebook/fleet.md")
-
-
-def test_how_often_a_pause_decided_the_p99_of_an_open_loop() -> None:
-    """The page said "in two of 80 blocks", and another campaign had three more."""
-    made = [store.load(folder) for folder in sorted((RESULTS / "headlines").iterdir())]
-    blocks = [
-        (sure(trial.response_time).p99_ms, robbed(trial))
-        for records in made
-        if "3.15" in records.campaign.environment.python
-        for trial in stats.trials_of(records, "openloop", twins=False)
-        if trial.label == BASE
-    ]
-    slow = [block for block in blocks if block[0] > 8]
-    ms = [significant(end([p99 for p99, _ in slow]), 2) for end in (min, max)]
-    text = words("findings.md")
-    assert f"was {' to '.join(ms)} ms in {len(slow)} of {len(blocks)} blocks" in text
-    assert (sum(left_out for _, left_out in slow), "In six of these" in text) == (6, True)
 
 
 def test_what_the_pages_take_from_the_ledger() -> None:

@@ -67,6 +67,13 @@ def test_without_the_programs_there_are_reasons_and_commands(
         assert "apt-get install " + tool in str(found[name].missing)
 
 
+def test_a_probe_leaves_nothing_in_dev() -> None:
+    """As root it left a file there each time, and anybody else "may not trace here"."""
+    before = {*Path("/dev").iterdir()}
+    instruments.find(["system calls"])
+    assert not [file for file in {*Path("/dev").iterdir()} - before if file.name[:5] == "null."]
+
+
 BUSY = "did not answer in 0.5 s: this machine is overloaded"
 
 
