@@ -99,22 +99,31 @@ class LockedProgressRecorder(ProgressRecorder):
 
 
 class DueRecorder(TimesRecorder):
-    """Also keeps when each exchange was due, so that its response time has a name.
+    """Also keeps when each exchange was due, so that its times have a name.
 
-    ``due`` and ``response`` belong together, place by place.
+    They are kept in one step, or two threads could mix theirs. After :meth:`settle`, ``due``,
+    ``response`` and ``service`` are in the order of ``due``, place by place.
     """
 
-    __slots__ = ("due",)
+    __slots__ = ("due", "rows")
 
     def __init__(self) -> None:
         super().__init__()
+        self.rows: list[tuple[float, float, float]] = []
         self.due: list[float] = []
 
     def record(self, slot: int, due: float, started: float, ended: float) -> None:
-        """Append the times and, in an open loop, the due time."""
-        super().record(slot, due, started, ended)
-        if due:
-            self.due.append(due)
+        """Append the due time with the times of an open loop."""
+        self.rows.append((due, ended - due, ended - started))
+        if started - due > LATE_S:
+            self.late += 1
+
+    def settle(self) -> None:
+        """Put the times where every recorder has them; nothing may be recorded then."""
+        self.rows.sort()
+        self.due = [due for due, _, _ in self.rows]
+        self.response = [response for _, response, _ in self.rows]
+        self.service = [service for _, _, service in self.rows]
 
 
 class SlotRecorder(TimesRecorder):

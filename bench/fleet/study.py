@@ -216,7 +216,9 @@ def words_of(label: str) -> str:
 def held(run: Run[FleetTrial]) -> list[FleetTrial]:
     """Those that count, in the order of the record."""
     parts = [sample.part for sample in run.samples if sample.status == "ok" and sample.part]
-    return [part for part in parts if part.opened_s is not None and part.released_s is not None]
+    if any(None in (part.opened_s, part.released_s) for part in parts):
+        raise StudyError("a trial of this fleet counts, but has no times: restore its record")
+    return parts
 
 
 def largest(run: Run[FleetTrial]) -> list[FleetTrial]:

@@ -32,7 +32,7 @@ DRAWN: Final = {
     HELD: "an idle connection",
     P99: "an open loop, at a rate that all carry",
 }
-"""Throughput, memory and latency, and where each was measured: a row has at least half of them."""
+"""Throughput, memory and latency, and where each was measured: a row has more than half of them."""
 
 
 def measured(
@@ -87,9 +87,9 @@ def answer(analysis: Analysis) -> Answer | None:
     every, axes = measured(analysis, crawls)
     labels = [label for label in analysis.labels if label not in MAPPED]
     seen = [key for key in every.measures if every.with_(key, labels)]
-    least = len({*seen} & axes.keys()) / 2
+    half = len({*seen} & axes.keys()) / 2
     known = {x: sum(every.spread(x, key) is not None for key in axes) for x in labels}
-    rows = every.only(label for label in labels if known[label] >= least > 0)
+    rows = every.only(label for label in labels if known[label] > half)
     if not rows.values:
         return None
     limited = {label for label, own in crawls.items() if stats.limiter_of(own) == "server"}

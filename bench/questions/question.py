@@ -261,7 +261,7 @@ def of_models(
         tested = f"tested among {plural(pair.family, 'pair')}, {floor}"
         both = f"{' and '.join(ranges)}: lowest and highest of {blocks}"
         return Headline(text, f"{both}; {tested}", [pair], every, quotes, say)
-    behind = f"{pair.ratio.reason}, {blocks}"
+    behind = pair.ratio.reason if only else f"{pair.ratio.reason}, {blocks}"
     if len(pairs) == len(two) and all(c.ratio.verdict == EQUIVALENT for c in pairs):
         return Headline(f"{costs} about as much with every model", behind, numbers=every)
     least, most = min(c.averages[1] for c in pairs), max(c.averages[0] for c in pairs)

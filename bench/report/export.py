@@ -34,8 +34,8 @@ elapsed_s pages bytes pages_per_s offered_per_s achieved_per_s late_starts redir
 """
 """The columns that are fields of a trial, in their order."""
 PARAMS: Final = """
-slots connections rate delay site urls ramp_per_s recorder server processors work_ms role rounds
-tls mode
+slots connections rate warmup delay site urls ramp_per_s recorder server processors work_ms role
+rounds tls mode
 """
 """Those that are its parameters."""
 NESTED: Final = ("hdr", "handshakes", "left")

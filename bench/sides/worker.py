@@ -292,7 +292,7 @@ def measure(
 def keep(command: Command, times: TimesRecorder, started: float) -> dict[str, int]:
     """Write the times of a crawl that started then; how many there are, by the files' names."""
     out = command.out
-    if isinstance(times, ProgressRecorder):
+    if isinstance(times, ProgressRecorder | DueRecorder):
         times.settle()
     for took in times.service, times.response:
         # By built-in functions: what one more page takes is counted with this.
@@ -313,10 +313,9 @@ def keep(command: Command, times: TimesRecorder, started: float) -> dict[str, in
     elif isinstance(times, ProgressRecorder):
         kept["ended"] = write(f"{out}.ended", times.ended[: len(times.service)].tolist())
     elif isinstance(times, DueRecorder):
-        every = sorted(zip(times.due, times.response, times.service, strict=True))
-        counted = every[warmup(command) :]
-        kept["response"] = write(f"{out}.response", [response for _, response, _ in counted])
-        kept["warm"] = write(f"{out}.warm", [service for _, _, service in counted])
+        first = warmup(command)
+        kept["response"] = write(f"{out}.response", times.response[first:])
+        kept["warm"] = write(f"{out}.warm", times.service[first:])
     return kept
 
 
@@ -337,9 +336,8 @@ def worked(
 
     pages = work.worked(report.rows)
     theirs = {page.intended for page in pages}
-    every = sorted(zip(times.due, times.response, strict=True))[warmup(command) :]
-    others = array("d", (response for due, response in every if due not in theirs))
-    warm = {due for due, _ in every}
+    warm = dict(zip(times.due[warmup(command) :], times.response[warmup(command) :], strict=True))
+    others = array("d", (response for due, response in warm.items() if due not in theirs))
     heavy = array("d", (p.done.ended - p.intended for p in pages if p.intended in warm))
     kept["others"] = write(f"{command.out}.others", others)
     kept["worked"] = write(f"{command.out}.worked", heavy)

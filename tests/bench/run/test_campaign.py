@@ -80,7 +80,8 @@ def test_the_record_holds_everything_needed_to_check_a_number(finished: Path) ->
     for trial in records.trials:
         assert trial.digest == trial.digest_expected
         assert trial.host is not None
-        recorder = "ProgressRecorder" if trial.turns else "TimesRecorder"
+        whole = "DueRecorder" if trial.params["rate"] else "TimesRecorder"
+        recorder = "ProgressRecorder" if trial.turns else whole
         assert trial.mechanism["recorder"] == recorder
         assert "ListenOverflows" in trial.kernel
         assert set(trial.seeds) >= {"hash", "site", "campaign"}

@@ -41,6 +41,7 @@ from bench.sides.sides import AT_ONCE, Progress
 from crawlers import callbacks
 from crawlers.job import CrawlReport, Job
 from crawlers.recorder import (
+    DueRecorder,
     LockedProgressRecorder,
     ProgressRecorder,
     Recorder,
@@ -133,6 +134,22 @@ def test_times_that_cannot_be_fail_the_trial_and_not_the_campaign() -> None:
     times.record(0, due=3.0, started=1.0, ended=2.0)
     with pytest.raises(ValueError, match="ended before it began or was due"):
         worker.keep(COMMAND, times, 0.0)
+
+
+def test_the_requests_due_first_warm_up(tmp_path: Path) -> None:
+    """In whatever order they ended. The start of the slots had decided every p99."""
+    times = DueRecorder()
+    for due, took in ((3.0, 0.3), (1.0, 9.0), (2.0, 0.2)):
+        times.record(0, due=due, started=due, ended=due + took)
+    told = replace(
+        COMMAND,
+        out=str(tmp_path / "times"),
+        schedule=Schedule(kind="poisson", rate=1.0, warmup=1),
+    )
+    assert worker.keep(told, times, 0.0) == {"service": 3, "response": 2, "warm": 2}
+    for name in ("response", "warm"):
+        counted = array("d", (tmp_path / f"times.{name}").read_bytes())
+        assert counted.tolist() == pytest.approx([0.2, 0.3])
 
 
 @pytest.mark.parametrize("after", ["nothing", "the command"])
