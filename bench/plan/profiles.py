@@ -79,8 +79,8 @@ def served_by(blocks: int) -> Participants:
     return only(tuple(name for name in SERVERS if name not in others), blocks)
 
 
-WITH_ROBBED: Final = 7
-"""Blocks for a p99, of which the host may rob two (:func:`bench.analysis.schedules.robbed`)."""
+WITH_ROBBED: Final = 6
+"""Blocks for a p99, of which the host may rob one (:func:`bench.analysis.schedules.robbed`)."""
 
 ON_ASYNCIO: Final = ("async_await", *OTHER_LIBRARIES)
 """asyncio, and what is compared with it."""

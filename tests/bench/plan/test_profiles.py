@@ -34,8 +34,8 @@ def test_point_ids_are_unique_and_begin_with_their_workload(profile: str) -> Non
 def test_quick_claims_something_about_the_models_and_the_main_variants() -> None:
     found = points("quick")
     everyone = [*MODELS, "uvloop", "trio", "aiohttp"]
-    # The host may rob two trials of a p99.
-    for point, least in (("throughput-100", MIN_BLOCKS), ("openloop-2000", MIN_BLOCKS + 2)):
+    # The host may rob one trial of a p99.
+    for point, least in (("throughput-100", MIN_BLOCKS), ("openloop-2000", MIN_BLOCKS + 1)):
         assert set(plan.labels_of(found[point], everyone).values()) == {least}
     assert TWIN in {one.name for one in found["throughput-100"].varied}
     # The line of memory over connections rests on as many readings of each.
