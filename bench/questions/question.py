@@ -252,10 +252,11 @@ def of_models(
     every = numbers(measured, key)
     quotes = [f"{key}/{pair.label}", f"{key}/{pair.base}"]
     blocks = plural(pair.ratio.blocks, "block")
-    text = say(pair.averages)
     if (only := few(pair.ratio.blocks)) and apart(pair):
-        return Headline(f"{text}{only}", "no interval", (), every, quotes, say)
+        return Headline(f"{say(pair.averages)}{only}", "no interval", (), every, quotes, say)
     if pair.ratio.shown:
+        # As drawn: of all its blocks, though the two are compared in those that both have.
+        text = say([measured.value(side, key) for side in (pair.label, pair.base)])
         ranges = [f"{words(min(side))} to {words(max(side))}" for side in pair.paired]
         floor = "beyond the noise floor" if ABOVE in pair.ratio.reason else UNPAIRED
         tested = f"tested among {plural(pair.family, 'pair')}, {floor}"

@@ -172,6 +172,19 @@ def test_few_trials_differ_where_they_do_not_overlap(at_once: bool) -> None:
     assert ("in 3 trials each" in head.text) != at_once
 
 
+def test_a_title_has_the_values_that_are_drawn() -> None:
+    """A user's said 1.6 ms over a mark at 1.5: of the blocks that both had, and of all."""
+    name = key(MEAN, 10)
+    found = mixed.measured(analysed(worked(blocks=5)))
+    values = {
+        "threads": (5.0, 5.1, 4.9, 5.2, 4.8, 9.0, 9.0),
+        "callbacks": (1.0, 1.1, 1.2, 0.9, 0.8),
+    }
+    rows = {label: {name: dict(enumerate(own))} for label, own in values.items()}
+    head = sure(of_models(replace(found, values=rows), name, "Pages take"))
+    assert head.text == "Pages take 5.1 ms with threads and 1.0 ms with callbacks"
+
+
 def test_a_line_of_the_spectrum_is_the_middle_of_its_blocks() -> None:
     answer = sure(open_loop.answer(full()))
     (figure,) = (one for one in answer.figures if one.name == "spectrum")
