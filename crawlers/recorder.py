@@ -115,8 +115,6 @@ class DueRecorder(TimesRecorder):
     def record(self, slot: int, due: float, started: float, ended: float) -> None:
         """Append the due time with the times of an open loop."""
         self.rows.append((due, ended - due, ended - started))
-        if started - due > LATE_S:
-            self.late += 1
 
     def settle(self) -> None:
         """Put the times where every recorder has them; nothing may be recorded then."""
@@ -124,6 +122,7 @@ class DueRecorder(TimesRecorder):
         self.due = [due for due, _, _ in self.rows]
         self.response = [response for _, response, _ in self.rows]
         self.service = [service for _, _, service in self.rows]
+        self.late = sum(response - service > LATE_S for _, response, service in self.rows)
 
 
 class SlotRecorder(TimesRecorder):

@@ -79,7 +79,7 @@ def robbed(trial: TrialRecord) -> bool:
     return taken_s(trial) > TAKEN * (trial.elapsed_s or math.inf)
 
 
-def trials_of(data: ByRate) -> list[TrialRecord]:
+def all_trials(data: ByRate) -> list[TrialRecord]:
     return [trial for rates in data.values() for own in rates.values() for trial in own]
 
 
@@ -89,15 +89,14 @@ def heard(data: ByRate) -> ByRate:
     The robbed ones, too, where they are more than every other. Without a warm-up a p99 is mostly
     that of slots that start and connect.
     """
-    warm = [trial for trial in trials_of(data) if number_param(trial, "warmup")]
+    warm = [trial for trial in all_trials(data) if number_param(trial, "warmup")]
     often = 2 * sum(map(robbed, warm)) > len(warm)
-    counted = {id(trial) for trial in warm if often or not robbed(trial)}
+
+    def counts(trial: TrialRecord) -> bool:
+        return bool(number_param(trial, "warmup")) and (often or not robbed(trial))
+
     return {
-        label: {
-            rate: kept
-            for rate, own in rates.items()
-            if (kept := [trial for trial in own if id(trial) in counted])
-        }
+        label: {rate: kept for rate, own in rates.items() if (kept := [*filter(counts, own)])}
         for label, rates in data.items()
     }
 
@@ -188,4 +187,4 @@ def predicted_ms(trial: TrialRecord) -> float | None:
     waits = responses(due, worked, page_s(trial, work), work.wall_ms / 1000)
     warmup = int(number_param(trial, "warmup") or 0)
     others = [wait for place, wait in enumerate(waits) if place not in worked and place >= warmup]
-    return 1000 * math.fsum(others) / len(others)
+    return 1000 * math.fsum(others) / len(others) if others else None

@@ -44,11 +44,7 @@ def measured(
     kib, over = ("KiB" if whole else "user KiB" for whole in (in_all, in_all_tls))
     opened = analysis.by_size("openloop", "rate")
     rate = shared_rate(opened, [label for label in analysis.main if label in opened]) or 0
-    asked = [
-        counted.get(rate, ())
-        for label, counted in heard(opened).items()
-        if rate in opened[label] and keeps_up(opened[label][rate], rate)
-    ]
+    asked = [of[rate] for of in heard(opened).values() if rate in of and keeps_up(of[rate], rate)]
     slots = stats.number_param(next(iter(crawls.values()))[0], "slots") if crawls else None
     at = f"{count(rate)}/s" if rate else ""
     where = f"a crawl with {count(slots or 0)} slots"

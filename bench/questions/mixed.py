@@ -160,7 +160,7 @@ def answer(analysis: Analysis) -> Answer | None:
         {
             f"response time beside {w:g} ms of work": (key(HALF, w), key(TAIL, w))
             for w in sorted(rates)
-            if kept
+            if key(HALF, w) in waits.measures
         },
         ("median", "90th percentile (in colour)"),
         notes=[f"{wide}{offered}."],

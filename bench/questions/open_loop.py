@@ -17,6 +17,7 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.schedules import (
     TAKEN,
     ByRate,
+    all_trials,
     capacity,
     heard,
     keeps_up,
@@ -24,7 +25,6 @@ from bench.analysis.schedules import (
     shared_rate,
     tail_ms,
     taken_s,
-    trials_of,
 )
 from bench.analysis.stats import Blocks
 from bench.questions.question import Answer, Headline, few, of_models
@@ -120,7 +120,7 @@ def answer(analysis: Analysis) -> Answer | None:
         tables=[table(data, times)],
         figures=[*figures, *([over] if over else [])],
         compared=tail.pairs if tail else (),
-        warnings=_left_out(trials_of(data), trials_of(warm)),
+        warnings=_left_out(all_trials(data), all_trials(warm)),
     )
 
 

@@ -166,7 +166,7 @@ def make_recorder(command: Command) -> TimesRecorder:
         kind = ProgressRecorder if one_at_a_time else LockedProgressRecorder
         ended = shared_times(command.progress)
         return kind(ended, own_times(len(ended)))
-    if warmup(command):
+    if command.schedule is not None and command.schedule.kind != "ramp":
         return DueRecorder()
     kinds = {"slots": SlotRecorder, "windows": WindowRecorder}
     return kinds.get(command.recorder, TimesRecorder)()
