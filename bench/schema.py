@@ -129,7 +129,7 @@ class Environment(Record):
     os: str  # "Debian GNU/Linux 12"
     kernel: str  # "Linux 6.18.44"
     machine: str  # "x86_64"
-    cpu_model: str | None  # "AMD EPYC"
+    cpu_model: str | None  # "AMD EPYC, family 26 model 2"
     cpu_count: Positive  # that the campaign could use
     cpu_quota: Amount | None  # cgroup quota in processors, None when unlimited
     memory_total_bytes: Count

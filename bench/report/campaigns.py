@@ -147,10 +147,13 @@ def release(environment: Environment) -> str:
 
 
 def processor(environment: Environment) -> str:
-    """``Intel Xeon`` of Intel(R) Xeon(R) Processor: what its ratios depend on."""
+    """``Intel Xeon family 6 model 85`` of Intel(R) Xeon(R) Processor @ 2.60GHz, family 6 model 85.
+
+    It is what times and ratios depend on.
+    """
     if environment.cpu_model is None:
         return "an unknown processor"
-    return re.sub(r"\((?:R|TM)\)| (?:CPU|Processor)\b| @ .*", "", environment.cpu_model)
+    return re.sub(r"\((?:R|TM)\)| (?:CPU|Processor)\b| @ [^,]*|,", "", environment.cpu_model)
 
 
 # --- combining ---------------------------------------------------------------------------

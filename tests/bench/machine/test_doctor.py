@@ -202,3 +202,20 @@ def test_a_campaign_is_refused_in_a_line(case: limits.Case, tmp_path: Path) -> N
     if reason := limits.why_not(case):
         pytest.skip(reason)
     limits.campaign(case, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("lines", "name"),
+    [
+        # Two generations have the name that this hypervisor gives: all times differed by a third.
+        (
+            "cpu family\t: 26\nmodel\t\t: 2\nmodel name\t: AMD EPYC\nstepping\t: 1\n",
+            "AMD EPYC, family 26 model 2",
+        ),
+        ("model name\t: Neoverse-N1\n", "Neoverse-N1"),
+        ("processor\t: 0\nHardware\t: X\nModel\t\t: Raspberry Pi 5\n", "Raspberry Pi 5"),
+    ],
+)
+def test_a_processor_is_told_from_others_of_its_make(empty: Path, lines: str, name: str) -> None:
+    put(empty, "proc/cpuinfo", lines)
+    assert environment.cpu_model() == name

@@ -112,6 +112,7 @@ def test_only_what_is_alike_is_combined_and_near_campaigns_count_once(tmp_path: 
     [
         ("Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz", "Intel Xeon Platinum 8481C"),
         ("AMD Ryzen 7 5800X 8-Core Processor", "AMD Ryzen 7 5800X 8-Core"),
+        ("Intel(R) Xeon(R) CPU @ 2.60GHz, family 6 model 85", "Intel Xeon family 6 model 85"),
         ("Neoverse-N1", "Neoverse-N1"),
         (None, "an unknown processor"),
     ],
