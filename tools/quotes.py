@@ -17,8 +17,15 @@ from typing import Final
 
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import AT_LEVEL, CPU_PER_1000, PAGES_PER_S, Comparison, MemoryFit
-from bench.analysis.stats.campaigns import FEWEST, Combined
+from bench.analysis.stats import (
+    AT_LEVEL,
+    CPU_PER_1000,
+    PAGES_PER_S,
+    Comparison,
+    MemoryFit,
+    Spread,
+)
+from bench.analysis.stats.campaigns import FEWEST, Combined, combined
 from bench.plan.participants import Label
 from bench.questions import answers, churn, hold, interpreters, mixed, tls_pages
 from bench.questions.question import Headline, paragraph
@@ -67,17 +74,20 @@ def overlap(numbers: Sequence[Quantity]) -> bool:
 def over_campaigns(headline: Headline, question: str, environment: Environment) -> Headline | None:
     """A headline with what is published of its interpreter.
 
-    In its text the numbers on its processor, and behind it where they lie on each. As it is where
-    none are published, and None where any do not bear it out.
+    In its text the numbers on its processor, and behind it where they lie there and on each other
+    one that has an interval. As it is where none are published, and None where any of the others
+    do not bear it out.
     """
     quantities = campaigns.quantities(headline, question, campaigns.group_of(environment))
     if not quantities or headline.say is None:
         return headline
-    groups = [(campaigns.processor(environment), quantities)]
+    own = (campaigns.processor(environment), quantities)
+    every, groups = [quantities], [own]
     for group in campaigns.elsewhere(environment):
         if numbers := campaigns.quantities(headline, question, group):
-            groups.append((group.processor, numbers))
-    if not borne_out(*(numbers for _, numbers in groups)):
+            every.append(numbers)
+            groups += [(group.processor, numbers)] * (group.count >= FEWEST)
+    if not borne_out(*every):
         return None
     behind = []
     for processor, numbers in groups:
@@ -120,14 +130,18 @@ def over(analyses: Sequence[Analysis]) -> dict[str, str]:
 
 
 def basis(published: Sequence[Analysis]) -> str:
-    """What is behind the headlines: ``11 on AMD EPYC and 1 on Intel Xeon, CPython 3.15``."""
+    """What is behind the headlines: ``11 on AMD EPYC and 9 on Intel Xeon, CPython 3.15``."""
     environment = published[-1].campaign.environment
-    groups = [campaigns.group_of(environment), *campaigns.elsewhere(environment)]
-    sizes = [f"{group.count} on {group.processor}" for group in groups if group]
+    own, others = campaigns.group_of(environment), campaigns.elsewhere(environment)
+    sizes: dict[bool, list[str]] = {True: [], False: []}
+    for group in filter(None, (own, *others)):
+        named = group is own or group.count >= FEWEST
+        sizes[named].append(f"{group.count} on {group.processor}")
     python = campaigns.release(environment)
+    few = f", borne out by {listing(sizes[False])}" if sizes[False] else ""
     return (
-        f"Campaigns: {listing(sizes)}, {python} (`results/headlines`). In parentheses: {AT_LEVEL} "
-        "for the next campaign, or the range of as many as are named."
+        f"Campaigns: {listing(sizes[True])}, {python} (`results/headlines`){few}. In parentheses: "
+        f"{AT_LEVEL} for the next campaign, or the range of as many as are named."
     )
 
 
@@ -196,6 +210,12 @@ def quoted(comparison: Comparison) -> str:
     return f"{change(comparison.ratio.value)} ({interval(comparison)})"
 
 
+def _with_ends(together: Combined) -> str:
+    numbers = together.value, together.low, together.high
+    value, *ends = (significant(number, 3) for number in numbers)
+    return f"{value} ({'–'.join(dict.fromkeys(ends))})"
+
+
 def page_key(*labels: str) -> str:
     """The key of a fetched page's processor time, or of its ratio to another's."""
     return "/".join(("page", CPU_PER_1000.name, FETCH, *labels))
@@ -219,11 +239,31 @@ class Numbers:
         ``key`` is that of :mod:`bench.report.campaigns`; ``own`` is said where it has none.
         """
         together = self._published(key)
-        if together is None:
-            return own
-        numbers = together.value, together.low, together.high
-        value, *ends = (significant(number, 3) for number in numbers)
-        return f"{value} ({'–'.join(dict.fromkeys(ends))})"
+        return _with_ends(together) if together else own
+
+    def ratio(self, key: str, base: str) -> str:
+        """Of the same campaigns: one number divided by another, and its interval or range.
+
+        The hour and the machine move both, so this repeats where a time does not.
+        """
+        if self.group is None:
+            return MISSING
+        pairs = zip(*(self.group.numbers[name].values for name in (key, base)), strict=True)
+        apart: dict[int, list[Spread]] = defaultdict(list)
+        for member, (one, other) in zip(self.group.campaigns, pairs, strict=True):
+            if one and other:
+                value = one.value / other.value
+                apart[member.counts_with].append(Spread(value, value, value, one.count))
+        return _with_ends(combined([*apart.values()]))
+
+    def everywhere(self, label: str) -> str:
+        """A fetched page on each processor: ``13.9 µs on AMD EPYC and 12.2 µs on Intel Xeon``."""
+        environment = self.analysis.campaign.environment
+        groups = [campaigns.group_of(environment), *campaigns.elsewhere(environment)]
+        found = [(group.numbers[page_key(label)], group.processor) for group in groups if group]
+        return listing(
+            [f"{significant(one.combined.value, 3)} {one.unit} on {where}" for one, where in found]
+        )
 
     def _published(self, key: str) -> Combined | None:
         quantity = self.group.numbers.get(key) if self.group else None
@@ -355,7 +395,7 @@ def cited(published: Sequence[Analysis]) -> str:
 def which_one(reference: Analysis, without_the_lock: Analysis) -> str:
     """The text of docs/which-one.md."""
     template = markup.templates(__name__).get_template("which-one.md")
-    text = template.render(n=Numbers(reference), f=Lock(without_the_lock))
+    text = template.render(n=Numbers(reference), f=Lock(without_the_lock), fewest=FEWEST)
     # Paragraphs and items are filled again, because numbers are shorter than their names.
     return re.sub(r"(?m)^(?![#|<])(- )?.+(\n(?!- ).+)*", _filled, text)
 

@@ -137,10 +137,10 @@ def answer(analysis: Analysis) -> Answer | None:
     mean, theory = key(MEAN, usual), key(THEORY, usual)
     others = [label for label in waits.values if label not in MODELS]
     busy = rates[usual] * usual / 1000 / every  # a processor, by the work alone
-    middle = f"Beside work ({100 * busy:.0f} % load) medians are"
-    head = of_models(waits, key(HALF, usual), middle, others)
+    middle = f"Beside work ({100 * busy:.0f} % load) means are"
+    head = of_models(waits, mean, middle, others)
     # The sentence is about the trials that two share, the picture about all that each has.
-    alike = len({*waits.blocks([key(HALF, usual)])}) == 1
+    alike = len({*waits.blocks([mean])}) == 1
     predicted = [
         f"{duration(waits.value(label, theory))} for `{label}` "
         f"(measured {duration(waits.value(label, mean))})"
@@ -158,11 +158,11 @@ def answer(analysis: Analysis) -> Answer | None:
         "Response time beside pages that need work",
         f"Open loop in which one page in {every} needs work; response times of the others",
         {
-            f"response time beside {w:g} ms of work": (key(HALF, w), key(TAIL, w))
+            f"response time beside {w:g} ms of work": (key(MEAN, w), key(TAIL, w))
             for w in sorted(rates)
-            if key(HALF, w) in waits.measures
+            if key(MEAN, w) in waits.measures
         },
-        ("median", "90th percentile (in colour)"),
+        ("mean", "90th percentile (in colour)"),
         notes=[f"{wide}{offered}."],
     )
     return Answer(

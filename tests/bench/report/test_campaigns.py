@@ -137,9 +137,15 @@ def test_processors_are_not_combined_and_stand_beside_each_other(
     assert re.search(
         r"; published on AMD EPYC: 1\..*; 1 campaign on Intel Xeon: 3\.5 to 3\.5\)", said
     )
-    # A document names both, and claims nothing that one of them denies.
-    said = quotes.over([analysis_in(folders[0])])["page"]
-    assert re.search(r"\(AMD EPYC: .*; Intel Xeon: 3\.5 to 3\.5, 1 campaign\)", said)
+    # A document names who has an interval, and claims nothing that another denies.
+    amd = [analysis_in(folders[0])]
+    assert re.search(r"\(AMD EPYC: [^;]*\)", quotes.over(amd)["page"])
+    few = "5 on AMD EPYC, CPython 3.11 (`results/headlines`), borne out by 1 on Intel Xeon."
+    assert few in quotes.basis(amd)
+    assert (
+        "(Intel Xeon: 3.5 to 3.5, 1 campaign; AMD EPYC: 1."
+        in quotes.over([analysis_in(xeon)])["page"]
+    )
     cheap = made(tmp_path, 8, dear=0.8, cpu="Intel(R) Xeon(R) Processor")
     carry(monkeypatch, campaigns.combine([*folders, cheap]))
     assert "page" not in quotes.over([analysis_in(folders[0])])

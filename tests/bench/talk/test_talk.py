@@ -53,8 +53,7 @@ def slide(name: str, talk: Talk | None = None) -> TalkSlide:
 
 def test_the_reference_fills_every_slide() -> None:
     talk = committed()
-    # It was measured without a warm-up, so it has no response time.
-    assert [gap.kicker for gap in talk.material.gaps] == ["The schedule"]
+    assert not talk.material.gaps
     for one in talk.slides:
         assert all((one.title, one.body.strip(), one.notes.strip(), one.source)), one.name
         assert re.match(r"\*.*\?\*\n\n.*\.\n", one.floor), one.floor
