@@ -51,7 +51,12 @@ PROSE: Final = (
     "request was due, once every slot has had two. Where a backend does not keep up, its queue "
     "grows as long as the trial lasts, so its response times are left out.{further} At low rates "
     "loops are slower than threads: they wait for due times in whole milliseconds, so they send "
-    "half a millisecond late. To measure it: `python -m bench run --profile full --only openloop`."
+    "half a millisecond late on average. To measure it: `python -m bench run --profile full --only openloop`."
+)
+
+TIMERS: Final = (
+    "A loop sends up to a millisecond late, because its timers count whole ones; threads sleep in "
+    "microseconds."
 )
 
 
@@ -238,6 +243,7 @@ def over_capacity(labels: Sequence[str], data: ByRate, measured: Measured) -> Fi
         data=Lines(plots, columns=2, ranges="shades"),
         notes=(
             "Beyond capacity there is no value: a queue grows as long as the load lasts.",
+            TIMERS,
             *listed([trial for label in labels for own in data[label].values() for trial in own]),
             f"Capacity in requests/s, where more were offered: {listing(rates)}.",
         ),
@@ -274,6 +280,7 @@ def spectrum(labels: Sequence[str], data: ByRate, rate: float, head: Headline | 
         notes=(
             f"{'A hairline is one block. ' * bool(hairs)}Each line ends where fewer than "
             f"{stats.MIN_BEYOND} requests of a block lie beyond it; marks and numbers are p99s.",
+            TIMERS,
             *listed([trial for own in trials for trial in own]),
         ),
     )
