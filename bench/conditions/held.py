@@ -31,10 +31,12 @@ The same for every backend: ten thousand at once overflow the accept queue and
 cost the fastest backend seconds of SYN retransmission.
 """
 
-TLS_RAMP_PER_S: Final = 1000
+TLS_RAMP_PER_S: Final = 400
 """The same over TLS, where a client needs one to two milliseconds of work for each connection.
 
-A faster ramp would only let handshakes wait for each other.
+So slow that handshakes do not overlap. At 1,000 they do on some machines, and the memory of a
+connection of uvloop then depends on their order
+(docs/notebook/method-studies.md#handshakes-that-overlap).
 """
 
 HOLD_SWITCH_S: Final = 10.0

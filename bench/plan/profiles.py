@@ -188,7 +188,7 @@ def full() -> Profile:
             points.whole(100, 4000, cited),
             points.waiting(10, 260, models),
             points.waiting(100, 2600, cited),
-            points.waiting(1000, 20_000, cited),
+            points.waiting(1000, 17_000, cited),
             *(points.regime(*cell, models) for cell in REGIME),
             points.regime(1000, 10, 4000, only((*MODELS, *SWITCHING), 5)),
             *(points.crossover(*cell, CROSSING) for cell in CROSSOVER),
@@ -205,9 +205,10 @@ def full() -> Profile:
             points.in_modes("headers", 100, 16000, models),
             *(
                 points.c10k(connections, usually((*CITED, *SMALL_BUFFER), 2), tls=True)
-                for connections in (100, 1000, 3000)
+                for connections in (100, 1000)
             ),
             points.c10k(300, usually(CITED, 2, rest=1), tls=True),
+            points.c10k(2000, usually(CITED, 1), tls=True),
             points.cancel(1, usually(CITED, 1)),
             points.cancel(1000, cited),
             points.openloop(4000, 0.8, usually(MODELS, WITH_ROBBED)),

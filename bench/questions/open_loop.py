@@ -51,7 +51,8 @@ PROSE: Final = (
     "request was due, once every slot has had two. Where a backend does not keep up, its queue "
     "grows as long as the trial lasts, so its response times are left out.{further} At low rates "
     "loops are slower than threads: they wait for due times in whole milliseconds, so they send "
-    "half a millisecond late on average. To measure it: `python -m bench run --profile full --only openloop`."
+    "half a millisecond late on average. To measure it: `python -m bench run --profile full --only "
+    "openloop`."
 )
 
 TIMERS: Final = (

@@ -102,7 +102,7 @@ LONG_SWITCH = ("threads", "threads_long_switch")
         ("full", "c10k-1000", EVERYONE, EVERYONE),
         ("full", "c10k-10000", EVERYONE, CITED),
         ("full", "processors-apart", (*SPREADING, "trio"), (*SPREADING, "callbacks#2")),
-        ("full", "tls-c10k-3000", (*EVERYONE, "tornado"), CITED),
+        ("full", "tls-c10k-2000", (*EVERYONE, "tornado"), CITED),
         (
             *("reference", "regime-1000x10ms"),
             (*MODELS, *LONG_SWITCH[1:], "trio"),
