@@ -110,8 +110,8 @@ def cpu_model() -> str | None:
     # All processors are taken for one kind. The last one's lines stand.
     said = {name.strip(): value.strip() for name, colon, value in lines if colon}
     name = said.get("model name") or said.get("Model") or said.get("cpu model")
-    if name and "cpu family" in said:
-        return f"{name}, family {said['cpu family']} model {said.get('model')}"
+    if name and said.keys() >= {"cpu family", "model"}:
+        return f"{name}, family {said['cpu family']} model {said['model']}"
     return name or platform.processor() or None
 
 
