@@ -300,18 +300,33 @@ def source(quoted: Sequence[Quantity]) -> str:
 def suffix(headline: Headline, question: str, environment: Environment) -> str:
     """Where the numbers of a headline lie: ``published: 1.1 to 4.9``, ``2 campaigns: …``.
 
-    Where none are published of this interpreter on this processor, those of its release on each
-    other one, or else those of the newest release, are named. Empty where nothing is.
+    Where none are published of this interpreter on this processor: where they lie on all others of
+    its release together, or else with the newest release. Empty where nothing is.
     """
     if quoted := quantities(headline, question, group_of(environment)):
         return f"{source(quoted)}: {listing([*map(ends, quoted)])}"
     same = elsewhere(environment)
-    sources = []
-    for group in same or published().groups[:1]:
-        if quoted := quantities(headline, question, group):
-            on = group.processor if same else f"{group.python}, {group.processor}"
-            sources.append(f"{source(quoted)} on {on}: {listing([*map(ends, quoted)])}")
-    return "; ".join(sources)
+    found = [
+        (group, quoted)
+        for group in same or published().groups[:1]
+        if (quoted := quantities(headline, question, group))
+    ]
+    if not found:
+        return ""
+    (group, quoted), *others = found
+    if others:
+        quoted = [*map(_on_all, zip(*(quoted for _, quoted in found), strict=True))]
+        where = f"published on {plural(len(found), 'processor')}"
+    else:
+        where = f"{source(quoted)} on " + f"{group.python}, " * (not same) + group.processor
+    return f"{where}: {listing([*map(ends, quoted)])}"
+
+
+def _on_all(numbers: Sequence[Quantity]) -> Quantity:
+    """One number of several groups: from their lowest end to their highest."""
+    every = [number.combined for number in numbers]
+    low, high = min(one.low for one in every), max(one.high for one in every)
+    return numbers[0].model_copy(update={"combined": replace(every[0], low=low, high=high)})
 
 
 def beside(headline: Headline, question: str, environment: Environment) -> Headline:
