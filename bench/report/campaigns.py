@@ -2,7 +2,7 @@
 
 A question names the numbers behind its headlines
 (:attr:`bench.questions.question.Headline.numbers`), and everything here goes through all of them.
-Campaigns of one profile, on one release of the interpreter and one make of processor, are combined.
+Campaigns of one profile, on one release of the interpreter and one processor, are combined.
 The package carries what the campaigns under ``results/headlines`` gave, so a reader's own campaign
 says where its numbers lie.
 """
@@ -80,10 +80,10 @@ class Quantity(Record):
 
 
 class CampaignGroup(Record):
-    """The campaigns of one profile on one release of the interpreter and one make of processor."""
+    """The campaigns of one profile on one release of the interpreter and one processor."""
 
     python: str  # "CPython 3.15"
-    processor: str  # "Intel Xeon"
+    processor: str  # "Intel Xeon family 6 model 85"
     profile: str  # another one asks for other work under the same name: hold at 10,000, not 1,000
     several: dict[str, list[str]]  # package -> its versions, where campaigns differ
     campaigns: list[GroupMember]
@@ -251,7 +251,7 @@ def published() -> Groups:
 
 
 def group_of(environment: Environment) -> CampaignGroup | None:
-    """The published campaigns of an interpreter's release on a make of processor."""
+    """The published campaigns of an interpreter's release on a processor."""
     of = release(environment), processor(environment)
     every = published().groups
     return next((group for group in every if (group.python, group.processor) == of), None)
