@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -45,7 +46,9 @@ def test_the_example_of_the_help_advises_from_the_reference(
 ) -> None:
     assert main(["advise", *EXAMPLE]) == DONE
     said = capsys.readouterr().out
-    for words in ("The least processor time", "processors", "callbacks", "costs of a client"):
+    # On a quick machine its own millisecond of work is nearly all of a page.
+    assert re.match(r"The least processor time is that of |Any of these .* will do: ", said)
+    for words in ("processors", "callbacks", "costs of a client"):
         assert words in unwrapped(said)
     assert "callbacks_poll" not in said
     assert max(map(len, said.splitlines())) <= advise.WIDTH
