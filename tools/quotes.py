@@ -27,10 +27,10 @@ from bench.analysis.stats import (
 )
 from bench.analysis.stats.campaigns import FEWEST, Combined, combined
 from bench.plan.participants import Label
-from bench.questions import answers, churn, hold, interpreters, mixed, tls_pages
+from bench.questions import answers, churn, interpreters, mixed, tls_pages
 from bench.questions.question import Headline, paragraph
 from bench.report import campaigns, cite, findings, markup, summary
-from bench.report.campaigns import Quantity
+from bench.report.campaigns import CampaignGroup, Quantity
 from bench.report.charts import story
 from bench.report.page import shown_first
 from bench.schema import Environment
@@ -216,6 +216,19 @@ def _with_ends(together: Combined) -> str:
     return f"{value} ({'–'.join(dict.fromkeys(ends))})"
 
 
+def over_group(group: CampaignGroup, key: str, base: str | None = None) -> Combined | None:
+    """A number over a processor's campaigns, or its ratio to ``base`` in each of them."""
+    if key not in group.numbers or base is None:
+        return group.numbers[key].combined if key in group.numbers else None
+    pairs = zip(*(group.numbers[name].values for name in (key, base)), strict=True)
+    apart: dict[int, list[Spread]] = defaultdict(list)
+    for member, (one, other) in zip(group.campaigns, pairs, strict=True):
+        if one and other:
+            value = one.value / other.value
+            apart[member.counts_with].append(Spread(value, value, value, one.count))
+    return combined([*apart.values()])
+
+
 def page_key(*labels: str) -> str:
     """The key of a fetched page's processor time, or of its ratio to another's."""
     return "/".join(("page", CPU_PER_1000.name, FETCH, *labels))
@@ -233,37 +246,37 @@ class Numbers:
         self.python = analysis.campaign.environment.python
         self.group = campaigns.group_of(analysis.campaign.environment)
 
-    def over(self, key: str, own: str = MISSING) -> str:
-        """A number over the published campaigns, and in parentheses its interval or range.
+    def over(self, key: str) -> str:
+        """A number over the processor's campaigns, and in parentheses its interval or range.
 
-        ``key`` is that of :mod:`bench.report.campaigns`; ``own`` is said where it has none.
+        ``key`` is that of :mod:`bench.report.campaigns`.
         """
         together = self._published(key)
-        return _with_ends(together) if together else own
+        return _with_ends(together) if together else MISSING
 
-    def ratio(self, key: str, base: str) -> str:
-        """Of the same campaigns: one number divided by another, and its interval or range.
+    def anywhere(self, key: str, base: str | None = None) -> str:
+        """A number, or its ratio to another's, and where it lies on all processors together.
 
-        The hour and the machine move both, so this repeats where a time does not.
+        The value is that of the own processor, and the ends the lowest and the highest of any
+        interval or range. Hour and machine move both parts of a ratio, so it repeats better.
         """
-        if self.group is None:
+        found = [one for group in self._groups if (one := over_group(group, key, base))]
+        if not found:
             return MISSING
-        pairs = zip(*(self.group.numbers[name].values for name in (key, base)), strict=True)
-        apart: dict[int, list[Spread]] = defaultdict(list)
-        for member, (one, other) in zip(self.group.campaigns, pairs, strict=True):
-            if one and other:
-                value = one.value / other.value
-                apart[member.counts_with].append(Spread(value, value, value, one.count))
-        return _with_ends(combined([*apart.values()]))
+        low, high = min(one.low for one in found), max(one.high for one in found)
+        return _with_ends(replace(found[0], low=low, high=high))
 
     def everywhere(self, label: str) -> str:
         """A fetched page on each processor: ``13.9 µs on AMD EPYC and 12.2 µs on Intel Xeon``."""
-        environment = self.analysis.campaign.environment
-        groups = [campaigns.group_of(environment), *campaigns.elsewhere(environment)]
-        found = [(group.numbers[page_key(label)], group.processor) for group in groups if group]
+        found = [(group.numbers[page_key(label)], group.processor) for group in self._groups]
         return listing(
             [f"{significant(one.combined.value, 3)} {one.unit} on {where}" for one, where in found]
         )
+
+    @property
+    def _groups(self) -> list[CampaignGroup]:
+        others = campaigns.elsewhere(self.analysis.campaign.environment)
+        return [group for group in (self.group, *others) if group]
 
     def _published(self, key: str) -> Combined | None:
         quantity = self.group.numbers.get(key) if self.group else None
@@ -330,11 +343,6 @@ class Numbers:
         tls = self.analysis.once(tls_pages.measured)
         return plural(len(tls.values[label][tls_pages.HANDSHAKE]), "block")
 
-    def server(self, label: str) -> str:
-        """KiB of a server for an idle connection: unlike times, the same on any machine."""
-        held = self.analysis.once(hold.measured).spread(AS_SERVERS.get(label, label), hold.PLAIN)
-        return f"{held.value:.1f}" if held else MISSING
-
     def with_work(self, label: str, work_ms: float = 10) -> str:
         """Mean response time of the pages that need no work, where one in ten does.
 
@@ -382,7 +390,7 @@ class Lock:
 def table(numbers: Numbers) -> str:
     """README's table: what the models and the best-known libraries cost."""
     template = markup.templates(__name__).get_template("choice.md")
-    return template.render(n=numbers, shown=SHOWN, servers=AS_SERVERS, fewest=FEWEST).rstrip()
+    return template.render(n=numbers, shown=SHOWN, servers=AS_SERVERS).rstrip()
 
 
 def cited(published: Sequence[Analysis]) -> str:

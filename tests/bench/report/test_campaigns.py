@@ -19,6 +19,7 @@ from bench.questions.question import Headline
 from bench.report import campaigns, findings
 from bench.report.campaigns import Groups, Quantity, ends
 from bench.schema import TrialRecord
+from bench.show.table import MISSING
 from bench.text import significant
 from tests.bench.cli.test_cli import save
 from tests.bench.sure import sure
@@ -220,7 +221,7 @@ def test_documents_quote_the_combined_number_and_no_ratio_on_either_side_of_1(
     assert "; 5 campaigns: 0.90 to 4.9 times)" in findings.named(mine)["page"]
     cells = quotes.Numbers(mine)
     assert cells.over(RATIO) == "1.60 (0.900–4.90)"
-    assert cells.over("page/nothing", "7") == "7"
+    assert cells.over("page/nothing") == MISSING
     held = group.numbers["memory/plain/threads"].combined
     assert cells.over("memory/plain/threads").startswith(f"{held.value:.1f} (")
 
