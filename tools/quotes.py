@@ -10,6 +10,7 @@ import textwrap
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from html import escape
 from itertools import pairwise
 from pathlib import Path
@@ -25,7 +26,7 @@ from bench.analysis.stats import (
     MemoryFit,
     Spread,
 )
-from bench.analysis.stats.campaigns import FEWEST, Combined, combined
+from bench.analysis.stats.campaigns import FEWEST, Combined, combined, counted, ends_of
 from bench.plan.participants import Label
 from bench.questions import answers, churn, interpreters, mixed, tls_pages
 from bench.questions.question import Headline, paragraph
@@ -58,8 +59,10 @@ def borne_out(*groups: Sequence[Quantity]) -> bool:
     """
     for number in zip(*groups, strict=True):
         ratios = [quantity.combined for quantity in number if quantity.unit == "×"]
-        if ratios and min(r.low for r in ratios) <= 1 <= max(r.high for r in ratios):
-            return False
+        if ratios:
+            low, high = ends_of(ratios)
+            if low <= 1 <= high:
+                return False
     rows = [row for group in groups for row in zip(*(q.values for q in group), strict=True)]
     found = [[value.value for value in row if value] for row in rows]
     return all(row == sorted(row, reverse=True) for row in found)
@@ -69,6 +72,17 @@ def overlap(numbers: Sequence[Quantity]) -> bool:
     """Whether the lowest of one number is below the highest of a smaller one, in ranges."""
     ranges = [q.combined for q in numbers if q.unit != "×" and not q.combined.predicted]
     return any(more.low <= less.high for more, less in pairwise(ranges))
+
+
+def groups_on(environment: Environment) -> tuple[list[CampaignGroup], list[CampaignGroup]]:
+    """Those of its interpreter that a document quotes, its own processor first, and the others.
+
+    The others have too few campaigns for an interval, and bear out what the first say.
+    """
+    own, others = campaigns.group_of(environment), campaigns.elsewhere(environment)
+    quoted = [group for group in others if group.count >= FEWEST]
+    few = [group for group in others if group.count < FEWEST]
+    return ([own, *quoted] if own else quoted), few
 
 
 def over_campaigns(headline: Headline, question: str, environment: Environment) -> Headline | None:
@@ -81,13 +95,10 @@ def over_campaigns(headline: Headline, question: str, environment: Environment) 
     quantities = campaigns.quantities(headline, question, campaigns.group_of(environment))
     if not quantities or headline.say is None:
         return headline
-    own = (campaigns.processor(environment), quantities)
-    every, groups = [quantities], [own]
-    for group in campaigns.elsewhere(environment):
-        if numbers := campaigns.quantities(headline, question, group):
-            every.append(numbers)
-            groups += [(group.processor, numbers)] * (group.count >= FEWEST)
-    if not borne_out(*every):
+    quoted, few = groups_on(environment)
+    numbers_of = partial(campaigns.quantities, headline, question)
+    groups = [(group.processor, found) for group in quoted if (found := numbers_of(group))]
+    if not borne_out(*(found for _, found in groups), *filter(None, map(numbers_of, few))):
         return None
     behind = []
     for processor, numbers in groups:
@@ -132,16 +143,15 @@ def over(analyses: Sequence[Analysis]) -> dict[str, str]:
 def basis(published: Sequence[Analysis]) -> str:
     """What is behind the headlines: ``11 on AMD EPYC and 9 on Intel Xeon, CPython 3.15``."""
     environment = published[-1].campaign.environment
-    own, others = campaigns.group_of(environment), campaigns.elsewhere(environment)
-    sizes: dict[bool, list[str]] = {True: [], False: []}
-    for group in filter(None, (own, *others)):
-        named = group is own or group.count >= FEWEST
-        sizes[named].append(f"{group.count} on {group.processor}")
+    quoted, few = (
+        listing([f"{group.count} on {group.processor}" for group in groups])
+        for groups in groups_on(environment)
+    )
     python = campaigns.release(environment)
-    few = f", borne out by {listing(sizes[False])}" if sizes[False] else ""
+    behind = f", borne out by {few}" * bool(few)
     return (
-        f"Campaigns: {listing(sizes[True])}, {python} (`results/headlines`){few}. In parentheses: "
-        f"{AT_LEVEL} for the next campaign, or the range of as many as are named."
+        f"Campaigns: {quoted}, {python} (`results/headlines`){behind}. In parentheses: {AT_LEVEL} "
+        "for the next campaign, or the range of as many as are named."
     )
 
 
@@ -218,15 +228,14 @@ def _with_ends(together: Combined) -> str:
 
 def over_group(group: CampaignGroup, key: str, base: str | None = None) -> Combined | None:
     """A number over a processor's campaigns, or its ratio to ``base`` in each of them."""
-    if key not in group.numbers or base is None:
-        return group.numbers[key].combined if key in group.numbers else None
-    pairs = zip(*(group.numbers[name].values for name in (key, base)), strict=True)
-    apart: dict[int, list[Spread]] = defaultdict(list)
-    for member, (one, other) in zip(group.campaigns, pairs, strict=True):
-        if one and other:
-            value = one.value / other.value
-            apart[member.counts_with].append(Spread(value, value, value, one.count))
-    return combined([*apart.values()])
+    if key not in group.numbers:
+        return None
+    if base is None:
+        return group.numbers[key].combined
+    pairs = zip(group.numbers[key].values, group.numbers[base].values, strict=True)
+    ratios = (one.value / other.value if one and other else None for one, other in pairs)
+    values = (Spread(ratio, ratio, ratio, 1) if ratio else None for ratio in ratios)
+    return combined(counted((member.counts_with for member in group.campaigns), values))
 
 
 def page_key(*labels: str) -> str:
@@ -263,10 +272,10 @@ class Numbers:
         found = [one for group in self._groups if (one := over_group(group, key, base))]
         if not found:
             return MISSING
-        low, high = min(one.low for one in found), max(one.high for one in found)
+        low, high = ends_of(found)
         return _with_ends(replace(found[0], low=low, high=high))
 
-    def everywhere(self, label: str) -> str:
+    def page_on_each(self, label: str) -> str:
         """A fetched page on each processor: ``13.9 µs on AMD EPYC and 12.2 µs on Intel Xeon``."""
         found = [(group.numbers[page_key(label)], group.processor) for group in self._groups]
         return listing(
@@ -275,8 +284,8 @@ class Numbers:
 
     @property
     def _groups(self) -> list[CampaignGroup]:
-        others = campaigns.elsewhere(self.analysis.campaign.environment)
-        return [group for group in (self.group, *others) if group]
+        quoted, few = groups_on(self.analysis.campaign.environment)
+        return [*quoted, *few]
 
     def _published(self, key: str) -> Combined | None:
         quantity = self.group.numbers.get(key) if self.group else None

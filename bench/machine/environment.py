@@ -106,9 +106,9 @@ def cpu_model() -> str | None:
     A virtual machine often hides which processor of a make it has. On x86 the family and the model
     still tell (AMD64 Architecture Programmer's Manual, volume 3, CPUID function 1).
     """
-    lines = (line.partition(":") for line in (procfs.read("proc/cpuinfo") or "").splitlines())
     # All processors are taken for one kind. The last one's lines stand.
-    said = {name.strip(): value.strip() for name, colon, value in lines if colon}
+    lines = procfs.fields(procfs.read("proc/cpuinfo") or "")
+    said = {name: " ".join(words) for name, words in lines}
     name = said.get("model name") or said.get("Model") or said.get("cpu model")
     if name and said.keys() >= {"cpu family", "model"}:
         return f"{name}, family {said['cpu family']} model {said['model']}"

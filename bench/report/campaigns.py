@@ -27,6 +27,7 @@ from bench.analysis.stats.campaigns import (
     Combined,
     Number,
     combined,
+    counted,
     ends_of,
     independent,
 )
@@ -209,11 +210,7 @@ def _group(python: str, on: str, profile: str, analyses: Sequence[Analysis]) -> 
     quantities = {}
     for key, number in {key: number for own in numbers_of for key, number in own.items()}.items():
         values = [own[key].found if key in own else None for own in numbers_of]
-        together: dict[int, list[Spread]] = defaultdict(list)
-        for place, value in zip(first, values, strict=True):
-            if value:
-                together[place].append(value)
-        all_ = combined([*together.values()], stalls=number.stalls)
+        all_ = combined(counted(first, values), stalls=number.stalls)
         quantities[key] = Quantity(what=number.what, unit=number.unit, values=values, combined=all_)
     members = [
         GroupMember(
@@ -314,19 +311,18 @@ def suffix(headline: Headline, question: str, environment: Environment) -> str:
     if not found:
         return ""
     (group, quoted), *others = found
+    where = f"{source(quoted)} on " + f"{group.python}, " * (not same) + group.processor
     if others:
-        quoted = [*map(_on_all, zip(*(quoted for _, quoted in found), strict=True))]
         where = f"published on {plural(len(found), 'processor')}"
-    else:
-        where = f"{source(quoted)} on " + f"{group.python}, " * (not same) + group.processor
-    return f"{where}: {listing([*map(ends, quoted)])}"
+    together = map(_on_all, zip(*(quoted for _, quoted in found), strict=True))
+    return f"{where}: {listing([*map(ends, together)])}"
 
 
 def _on_all(numbers: Sequence[Quantity]) -> Quantity:
     """One number of several groups: from their lowest end to their highest."""
-    every = [number.combined for number in numbers]
-    low, high = min(one.low for one in every), max(one.high for one in every)
-    return numbers[0].model_copy(update={"combined": replace(every[0], low=low, high=high)})
+    low, high = ends_of(number.combined for number in numbers)
+    every = replace(numbers[0].combined, low=low, high=high)
+    return numbers[0].model_copy(update={"combined": every})
 
 
 def beside(headline: Headline, question: str, environment: Environment) -> Headline:

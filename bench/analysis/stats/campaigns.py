@@ -28,6 +28,7 @@ range names the number of its campaigns.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -89,10 +90,19 @@ def combined(campaigns: Sequence[Sequence[Spread]], *, stalls: bool = False) -> 
     return Combined(float(back(mean)), *ends_of(every), count, predicted=False)
 
 
-def ends_of(every: Iterable[Spread]) -> tuple[float, float]:
-    """The range of a number over campaigns: from the lowest block to the highest."""
-    ends = [(spread.low, spread.high) for spread in every]
+def ends_of(every: Iterable[Spread | Combined]) -> tuple[float, float]:
+    """From the lowest end to the highest: the range of a number over campaigns or processors."""
+    ends = [(one.low, one.high) for one in every]
     return min(low for low, _ in ends), max(high for _, high in ends)
+
+
+def counted(places: Iterable[int], values: Iterable[Spread | None]) -> list[list[Spread]]:
+    """For :func:`combined`: the values of each place that they count with, but for missing ones."""
+    together: dict[int, list[Spread]] = defaultdict(list)
+    for place, value in zip(places, values, strict=True):
+        if value:
+            together[place].append(value)
+    return [*together.values()]
 
 
 def independent(campaigns: Sequence[CampaignRecord]) -> list[int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import shutil
 from pathlib import Path
 
@@ -46,9 +45,8 @@ def test_the_example_of_the_help_advises_from_the_reference(
 ) -> None:
     assert main(["advise", *EXAMPLE]) == DONE
     said = capsys.readouterr().out
-    # On a quick machine its own millisecond of work is nearly all of a page.
-    assert re.match(r"The least processor time is that of |Any of these .* will do: ", said)
-    for words in ("processors", "callbacks", "costs of a client"):
+    # Its millisecond of work is nearly all of a page on the quick machine of the reference.
+    for words in ("your own work is 93 %", "processors", "callbacks", "costs of a client"):
         assert words in unwrapped(said)
     assert "callbacks_poll" not in said
     assert max(map(len, said.splitlines())) <= advise.WIDTH
@@ -56,6 +54,8 @@ def test_the_example_of_the_help_advises_from_the_reference(
     costs = measured.costs(committed.analysis())
     assert costs is not None
     assert (FURTHER in unwrapped(said)) == (costs.longest_delay_ms * BEYOND <= 200)
+    assert main(["advise", *EXAMPLE[:-2]]) == DONE
+    assert "The least processor time" in unwrapped(capsys.readouterr().out)
 
 
 def test_next_to_nothing_of_a_processor_has_no_digits(
