@@ -199,16 +199,20 @@ class Conversation:
 
 
 def parts_of(resource: Resource, fields: bytes, head_only: bool) -> Iterator[bytes | memoryview]:
-    """An answer of a site in parts, with more headers."""
+    """An answer of a site in parts, with more headers; a small one is one part.
+
+    Of a large body nothing is copied: for a reader that is slow, a copy stays in memory.
+    """
     start = resource.body_start
     head = resource.payload[: start - 2] + fields + b"\r\n"
     if head_only:
         yield head
+    elif len(head) + resource.size <= PART:
+        yield head + resource.payload[start:]
     else:
-        first = PART - len(head)
+        yield head
         body = memoryview(resource.payload)[start:]
-        yield head + bytes(body[:first])
-        for at in range(first, len(body), PART):
+        for at in range(0, len(body), PART):
             yield body[at : at + PART]
 
 
