@@ -44,7 +44,6 @@ from bench.plan.participants import (
     PAIRED,
     PINNED,
     SPREADING,
-    SWITCHING,
     TWINS,
     Label,
     Participants,
@@ -359,12 +358,6 @@ def crossover(slots: int, delay_ms: int, pages: int, who: Participants) -> Point
     """
     point = opened("crossover", slots, pages, who, f"fixed:{delay_ms}")
     return replace(point, setting=f"{slots}x{delay_ms}ms")
-
-
-def switch(slots: int, pages: int, blocks: int) -> Point:
-    """Threads that wait: what the interpreter's switch interval costs them."""
-    point = closed_loop("ladder", slots, pages, only(SWITCHING, blocks), delay=WAITING_DELAY)
-    return replace(point, varied=())
 
 
 def regime(slots: int, delay_ms: int, pages: int, who: Participants) -> Point:

@@ -70,13 +70,11 @@ COLUMNS: Final = Readers(
     prose=f"A thousand clients ask for 1 MB each, with segments of {count(SEGMENT)} bytes and a "
     "receive buffer of 4 KiB, and read 1 KB of it per second. Ten others ask for the same page 50 "
     "times per second on a schedule, for three seconds before the slow ones come and for three "
-    "seconds beside them. The page is one object in every server. Memory grows by what a server "
-    "copies for a client, and malloc keeps it afterwards: our models copy the first 64 KiB. "
-    "Without that a thread has 26 KiB, callbacks 2 and trio 7. Interpreter and segments decide the "
-    "rest: asyncio's streams kept 39 KiB on CPython 3.15.2, 87 on 3.11.7, and 6 there with "
-    "loopback's segments of 64 KB. How much the sockets have taken by then varies: five blocks on "
-    "an Intel Xeon had 2.1 to 7.1 KiB with callbacks, 21 to 36 with async/await and 52 to 72 with "
-    "threads; trio (70.4) and aiohttp_web (12.0) repeat. "
+    "seconds beside them. The page is one object in every server, and what does not fit the socket "
+    "waits as a view of it. So a slow reader costs a server what any connection does, unless "
+    "something copies: asyncio's streams have 85 KiB on CPython 3.11, whose transports copy what "
+    "they cannot send. trio asks the kernel to keep little that is unsent (TCP_NOTSENT_LOWAT), so "
+    "both ends together need a third of what others do. "
     "What was read of every answer is compared with the page, and ten readers read theirs to the "
     "end. To measure it: `python -m bench run --profile servers --only slow-readers`.",
 )

@@ -97,7 +97,6 @@ LONG_SWITCH = ("threads", "threads_long_switch")
         ("full", "tls-handshake-10", ("trio",), ("trio/churn", "trio/handshake", "trio/tickets")),
         ("full", "ladder-100", EVERYONE, (*EVERYONE, *TWINS)),
         # A knob is turned for nobody, or shown for all: memory trials turn it, and this shows it.
-        ("full", "ladder-1000", (*CITED, *LONG_SWITCH[1:]), LONG_SWITCH),
         ("full", "throughput-100", EVERYONE, (*CITED, *TWINS)),
         ("full", "c10k-1000", EVERYONE, EVERYONE),
         ("full", "c10k-10000", EVERYONE, CITED),
