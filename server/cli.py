@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 from server.addresses import AddressError, bind, is_loopback, is_wildcard, name_of, parse_address
 from server.certificates import KINDS, VERSIONS, TlsError, Wanted, prepared
 from server.delays import DelayError, parse_delay
-from server.output import flush, one_line
+from server.output import one_line, say
 from server.signals import interrupt, on_stop
 from server.sites.site import SiteError
 from server.sites.specs import make_site
@@ -60,6 +60,10 @@ Exit codes: 0 stopped on request, 1 cannot serve, 2 bad usage.
 
 class Parser(argparse.ArgumentParser):
     """Errors in one line."""
+
+    def print_help(self, file: object = None) -> None:
+        """Print the help; argparse ignores a full disk."""
+        say(self.format_help().rstrip())
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {one_line(message)} (--help explains)\n")
@@ -186,10 +190,7 @@ def guarded(program: str, work: Callable[[], None]) -> int:
     """Do the work of a program; what it raises becomes one line and an exit status."""
     on_stop(interrupt)
     try:
-        try:
-            work()
-        finally:
-            flush()  # --help can meet a full disk, too
+        work()
     except (SiteError, DelayError, AddressError, TlsError) as error:
         print(f"{program}: {one_line(str(error))} (--help explains)", file=sys.stderr)
         return 2

@@ -227,6 +227,26 @@ def test_output_that_nobody_can_read_is_no_traceback(options: list[str], tree: R
         assert says in done.stderr
 
 
+@pytest.mark.parametrize("buffer", ["", "1"])
+@pytest.mark.parametrize("arguments", ["--help", "conformance --help", "chapter", "chapter --help"])
+def test_help_on_a_full_disk_is_one_line(
+    arguments: str, buffer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was no error, or a traceback, or exit code 120."""
+    monkeypatch.setenv("PYTHONUNBUFFERED", buffer)
+    line = f"exec {shlex.quote(sys.executable)} -m crawlers {arguments} > /dev/full"
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "No space left on device" in done.stderr
+
+
+def test_uvloop_crawls_without_any_standard_stream(tree: Running) -> None:
+    """A socket with the number of a standard stream made it abort."""
+    line = shlex.join([sys.executable, "-m", "crawlers", "uvloop", tree.url])
+    done = subprocess.run(["sh", "-c", f"exec {line} <&- >&- 2>&-"], timeout=300)
+    assert done.returncode == 0
+
+
 def test_an_encoding_without_our_characters_is_no_traceback(tree: Running) -> None:
     done = python("-m", "crawlers", "callbacks", tree.url, env={"PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0, done.stderr
