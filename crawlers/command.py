@@ -110,6 +110,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError:
         complain("out of memory: lower --concurrency or raise ulimit -v")
         return FAILED
+    except ChildProcessError as error:
+        complain(str(error))
+        return FAILED
     except OutputError as error:
         complain(f"cannot write the output: {error}")
         return FAILED

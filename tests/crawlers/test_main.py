@@ -240,6 +240,15 @@ def test_help_on_a_full_disk_is_one_line(
     assert "No space left on device" in done.stderr
 
 
+def test_a_process_that_ends_too_early_is_one_line(
+    tree: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("crawlers.variants.processes.START", "raise SystemExit(3)")
+    done = run("processes", tree.url)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "has ended too early: it ran out of memory" in done.stderr
+
+
 def test_uvloop_crawls_without_any_standard_stream(tree: Running) -> None:
     """A socket with the number of a standard stream made it abort."""
     line = shlex.join([sys.executable, "-m", "crawlers", "uvloop", tree.url])
