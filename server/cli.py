@@ -22,6 +22,7 @@ from server.sites.specs import make_site
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+LEAST_DESCRIPTORS = 32
 TOKEN = "C10K_CONTROL_TOKEN"  # nosec B105
 
 EPILOG = """\
@@ -175,8 +176,13 @@ def default_cache() -> Path | None:
 
 
 def raise_descriptor_limit() -> None:
-    """Raise the limit as far as allowed, because each connection is a descriptor."""
+    """Raise the limit as far as allowed, because each connection is a descriptor.
+
+    Raises :class:`OSError` where it is too low to start: uvloop aborts there.
+    """
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= hard < LEAST_DESCRIPTORS:
+        raise OSError(f"this process may open {hard} descriptors only: raise ulimit -Hn")
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 

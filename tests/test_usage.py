@@ -248,6 +248,15 @@ def test_a_hostile_environment_is_one_line(name: str, variable: str, value: str)
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("typed", ["", "models uvloop"])
+def test_too_few_descriptors_are_one_line(typed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """uvloop aborted."""
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (7, 7))
+    done = inside(server_main, *typed.split())
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert "may open 7 descriptors only: raise ulimit -Hn" in done.stderr
+
+
 def test_a_port_in_use_is_one_line() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         for option in ("--listen", "--control"):
