@@ -79,6 +79,7 @@ CRAWLERS = [
     ("conformance thread", "did you mean threads? "),
     ("chapter --svg x", "--svg goes with --trace"),
     ("chapter --trace 0", "at least 1 page"),
+    ("chapter 3 ''", "not a usable URL"),
     ("chapter --trace 'a\nb'", "invalid int value"),
 ]
 SERVER = [

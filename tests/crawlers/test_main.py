@@ -158,6 +158,13 @@ def test_a_loop_is_tested_from_its_folder(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
+def test_an_unknown_backend_for_pytest_is_one_line() -> None:
+    """It was an internal error of pytest."""
+    done = python("-m", "crawlers", "conformance", "threads", "--backend=thread")
+    assert done.returncode == 4
+    assert done.stderr.startswith("ERROR: --backend: no backend named 'thread': did you mean")
+
+
 @pytest.mark.slow  # collecting the suite for all of them takes seconds
 def test_conformance_of_all_is_of_every_backend() -> None:
     only = ("--collect-only", "-q", "-k", "many_small or of_its_own")
