@@ -6,6 +6,7 @@ measured. It may leave an incomplete last line, which is cut off when more is ap
 
 from __future__ import annotations
 
+import codecs
 import fcntl
 import gzip
 import os
@@ -42,6 +43,7 @@ CALIBRATED = ("site", "urls")
 """Parameters that a block sets for its trials: they take about as long on any machine."""
 PACKED = f"{FILE_NAME}.gz"
 """The same, compressed, for campaigns that are kept in a repository."""
+MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 MOST_DIGITS = 20
 """Of a whole number in a record: room for 64 bits, and far from what a float cannot hold."""
 REFERENCE = RESULTS / "reference"
@@ -191,7 +193,11 @@ def parse(line: bytes, where: str, adapter: TypeAdapter[AnyLine]) -> AnyLine:
         what = first["msg"].removeprefix("Value error, ")
         said = ": ".join(filter(None, ("not a valid record", place, what)))
         if first["type"] == "json_invalid":
-            said = "not JSON, so the file is damaged; restore it, or delete a single such line"
+            said = "not JSON, so the file is damaged; restore it"
+            if not where.endswith(":1"):  # without the head all others are lost
+                said += ", or delete a single such line"
+            elif line.startswith(MARKS):
+                said = "begins with a byte-order mark; save the file as UTF-8 without one"
         more = f" (and {len(others)} more)" if others else ""
         raise StoreError(f"{where}: {said}{more}") from None
 

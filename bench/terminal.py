@@ -16,7 +16,7 @@ from rich.segment import Segment
 from rich.table import Column
 
 from bench.text import minutes, printable
-from crawlers.terminal import forget_impossible_size
+from crawlers.terminal import forget_impossible_size, open_closed_streams
 
 
 class Terminal(Console):
@@ -147,11 +147,7 @@ def prepare_streams() -> Output:
     A closed one becomes /dev/null: otherwise the next file opened, such as the records, would
     take its number and be printed into. Characters that the locale cannot show are escaped.
     """
-    for number in range(3):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
+    open_closed_streams()
     sys.stdout = sys.stdout or os.fdopen(1, "w", encoding="utf-8")
     sys.stderr = sys.stderr or os.fdopen(2, "w", encoding="utf-8")
     for stream in (sys.stdout, sys.stderr):

@@ -13,8 +13,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
@@ -35,7 +34,15 @@ from crawlers.summary import (
     url_line,
     why_not_fetched,
 )
-from crawlers.terminal import Parser, complain, forget_impossible_size, printable
+from crawlers.terminal import (
+    OutputError,
+    Parser,
+    complain,
+    forget_impossible_size,
+    open_closed_streams,
+    printable,
+    writing,
+)
 
 EPILOG = """\
 examples:
@@ -78,24 +85,22 @@ MOST = 10**9
 """Largest number that an option takes."""
 
 
-class OutputError(Exception):
-    """Standard output cannot be written; the message says why."""
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit status."""
     given = sys.argv[1:] if arguments is None else list(arguments)
+    open_closed_streams()
     forget_impossible_size()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # its encoding may lack some characters
-    if given[:1] == ["conformance"]:
-        return conformance(given[1:])
-    if given[:1] == ["chapter"]:
-        from crawlers import steps
-
-        return steps.main(given[1:])
-    options = make_parser().parse_args(given)
     try:
+        if given[:1] == ["conformance"]:
+            return conformance(given[1:])
+        if given[:1] == ["chapter"]:
+            from crawlers import steps
+
+            with writing():
+                return steps.main(given[1:])
+        options = make_parser().parse_args(given)
         if options.list:
             return list_backends(as_object=options.json)
         return run(options)
@@ -104,6 +109,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return USAGE
     except MemoryError:
         complain("out of memory: lower --concurrency or raise ulimit -v")
+        return FAILED
+    except ChildProcessError as error:
+        complain(str(error))
         return FAILED
     except OutputError as error:
         complain(f"cannot write the output: {error}")
@@ -282,7 +290,8 @@ def conformance(arguments: Sequence[str]) -> int:
     names = list(takewhile(lambda argument: not argument.startswith("-"), arguments))
     options = arguments[len(names) :]
     if not names and set(options) & {"-h", "--help"}:
-        print(SUITE, end="")
+        with writing():
+            print(SUITE, end="")
         return OK
     # Without names the suite tests every backend and skips those that cannot run here.
     chosen = [] if names == [ALL] else [f"--backend={name}" for name in names]
@@ -324,21 +333,3 @@ class Output(Console):
     def on_broken_pipe(self) -> None:
         """Raise the error again; rich would exit with status 1."""
         raise BrokenPipeError
-
-
-@contextmanager
-def writing() -> Iterator[None]:
-    """Write to standard output; raises :class:`OutputError` if it cannot be written.
-
-    A reader that closes the pipe early has read enough: that is no error.
-    """
-    try:
-        yield
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except OSError as error:
-        # Python flushes again at exit, so give it something to flush to.
-        with open(os.devnull, "w") as nothing:
-            os.dup2(nothing.fileno(), sys.stdout.fileno())
-        if not isinstance(error, BrokenPipeError):
-            raise OutputError(error.strerror) from error

@@ -22,8 +22,8 @@ def ensure_descriptors(slots: int) -> None:
     if hard != resource.RLIM_INFINITY and hard < needed:
         raise JobError(
             f"{slots} connections need {needed} descriptors, but this process may open {hard}: "
-            f"use at most --concurrency {max(hard - SPARE, 1)}, "
-            "or raise the limit (ulimit -Hn)"
+            + f"use at most --concurrency {hard - SPARE}, or " * (hard > SPARE)
+            + "raise the limit (ulimit -Hn)"
         )
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))

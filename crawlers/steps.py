@@ -206,7 +206,8 @@ def show_one(options: argparse.Namespace) -> int:
         return 0
     if options.json:  # its judge ends it so, also where a shell in the background ignores Ctrl-C
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    answer = run(step, options.url or "http://127.0.0.1/", patch, options.slots)
+    url = "http://127.0.0.1/" if options.url is None else options.url
+    answer = run(step, url, patch, options.slots)
     if options.json:
         print(json.dumps(answer))
     elif step in CRAWLS:

@@ -6,14 +6,42 @@ import argparse
 import os
 import re
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import NoReturn
 
 SIZE = re.compile(r"[1-9][0-9]{0,3}")
 
 
+class OutputError(Exception):
+    """Standard output cannot be written; the message says why."""
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """Write to standard output; raises :class:`OutputError` if it cannot be written.
+
+    A reader that closes the pipe early has read enough: that is no error.
+    """
+    try:
+        yield
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as error:
+        # Python flushes again at exit, so give it something to flush to.
+        with open(os.devnull, "w") as nothing:
+            os.dup2(nothing.fileno(), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise OutputError(error.strerror) from error
+
+
 class Parser(argparse.ArgumentParser):
     """A parser whose error messages are one line."""
+
+    def print_help(self, file: object = None) -> None:
+        """Print the help; argparse ignores a full disk."""
+        with writing():
+            print(self.format_help(), end="")
 
     def error(self, message: str) -> NoReturn:
         """Print the message and exit."""
@@ -31,6 +59,18 @@ def complain(message: str) -> None:
 def printable(text: str) -> str:
     """The text without control characters: a hostile server may have chosen it."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def open_closed_streams() -> None:
+    """Open /dev/null in place of each standard stream that is closed.
+
+    Otherwise the next socket or file gets its number: uvloop aborts at such a socket.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
 
 
 def forget_impossible_size() -> None:

@@ -10,6 +10,7 @@ if (__name__ == "__main__" or sys.argv[0].endswith("c10k-server")) and _signal.g
 ) is _signal.default_int_handler:
     _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
 
+from server.output import open_closed_streams
 from server.signals import leave, on_stop
 
 TYPE_CHECKING = False
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
+    open_closed_streams()
     on_stop(leave)  # the next import takes a while
     words = sys.argv[1:] if arguments is None else arguments
     if words and words[0] == "models":

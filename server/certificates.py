@@ -3,7 +3,8 @@
 The authority's private key never leaves this process, and both end with it. The
 authority's certificate is what a client needs, as ``--cafile``. Without a place
 of its own it lives in memory, under a name in ``/proc`` that ends with this
-process, however that ends.
+process, however that ends. Where the kernel refuses a file in memory, it is a
+temporary one.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import contextlib
 import datetime
 import os
 import ssl
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -127,11 +129,15 @@ def published(certificate: bytes, place: str | None) -> Iterator[str]:
     """A file with a certificate for the length of a ``with``: its name.
 
     ``place`` is where to write it; by default nobody has to remove it. Raises
-    :class:`TlsError` if something is there.
+    :class:`TlsError` if something is there, and :class:`OSError` with a message for people.
     """
+    in_memory = False
     if place is None:
-        descriptor = os.memfd_create("c10k-tls-authority")
-        name = f"/proc/{os.getpid()}/fd/{descriptor}"
+        try:
+            descriptor = os.memfd_create("c10k-tls-authority")
+            name, in_memory = f"/proc/{os.getpid()}/fd/{descriptor}", True
+        except OSError:  # a sandbox may refuse it
+            descriptor, name = tempfile.mkstemp(prefix="c10k-tls-authority-", suffix=".pem")
     else:
         name = os.path.abspath(place)
         try:
@@ -143,10 +149,13 @@ def published(certificate: bytes, place: str | None) -> Iterator[str]:
         except OSError as error:
             raise TlsError(f"--cafile {name}: {os.strerror(error.errno or 0).lower()}") from None
     try:
-        os.write(descriptor, certificate)
+        try:
+            os.write(descriptor, certificate)
+        except OSError as error:
+            raise OSError(f"{name}: {os.strerror(error.errno or 0).lower()}") from None
         yield name
     finally:
         os.close(descriptor)
-        if place is not None:
+        if not in_memory:
             with contextlib.suppress(OSError):
                 os.unlink(name)

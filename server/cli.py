@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 from server.addresses import AddressError, bind, is_loopback, is_wildcard, name_of, parse_address
 from server.certificates import KINDS, VERSIONS, TlsError, Wanted, prepared
 from server.delays import DelayError, parse_delay
-from server.output import flush, one_line
+from server.output import one_line, say
 from server.signals import interrupt, on_stop
 from server.sites.site import SiteError
 from server.sites.specs import make_site
@@ -22,6 +22,7 @@ from server.sites.specs import make_site
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+LEAST_DESCRIPTORS = 32
 TOKEN = "C10K_CONTROL_TOKEN"  # nosec B105
 
 EPILOG = """\
@@ -60,6 +61,10 @@ Exit codes: 0 stopped on request, 1 cannot serve, 2 bad usage.
 
 class Parser(argparse.ArgumentParser):
     """Errors in one line."""
+
+    def print_help(self, file: object = None) -> None:
+        """Print the help; argparse ignores a full disk."""
+        say(self.format_help().rstrip())
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {one_line(message)} (--help explains)\n")
@@ -171,8 +176,13 @@ def default_cache() -> Path | None:
 
 
 def raise_descriptor_limit() -> None:
-    """Raise the limit as far as allowed, because each connection is a descriptor."""
+    """Raise the limit as far as allowed, because each connection is a descriptor.
+
+    Raises :class:`OSError` where it is too low to start: uvloop aborts there.
+    """
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= hard < LEAST_DESCRIPTORS:
+        raise OSError(f"this process may open {hard} descriptors only: raise ulimit -Hn")
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
@@ -186,10 +196,7 @@ def guarded(program: str, work: Callable[[], None]) -> int:
     """Do the work of a program; what it raises becomes one line and an exit status."""
     on_stop(interrupt)
     try:
-        try:
-            work()
-        finally:
-            flush()  # --help can meet a full disk, too
+        work()
     except (SiteError, DelayError, AddressError, TlsError) as error:
         print(f"{program}: {one_line(str(error))} (--help explains)", file=sys.stderr)
         return 2

@@ -8,6 +8,18 @@ import sys
 from collections.abc import Iterator
 
 
+def open_closed_streams() -> None:
+    """Open /dev/null in place of each standard stream that is closed.
+
+    Otherwise the next socket gets its number, and uvloop aborts at such a socket.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
+
+
 def say(text: str) -> None:
     """Print a line; raises :class:`OSError` with a message for people."""
     if sys.stdout is None:
@@ -20,13 +32,6 @@ def say(text: str) -> None:
 def one_line(text: str) -> str:
     """Text for a terminal: line ends and control characters become visible escapes."""
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
-
-
-def flush() -> None:
-    """Write what is still buffered; raises :class:`OSError` with a message for people."""
-    if sys.stdout is not None:
-        with _explained():
-            sys.stdout.flush()
 
 
 @contextlib.contextmanager

@@ -79,6 +79,7 @@ CRAWLERS = [
     ("conformance thread", "did you mean threads? "),
     ("chapter --svg x", "--svg goes with --trace"),
     ("chapter --trace 0", "at least 1 page"),
+    ("chapter 3 ''", "not a usable URL"),
     ("chapter --trace 'a\nb'", "invalid int value"),
 ]
 SERVER = [
@@ -246,6 +247,15 @@ def test_a_hostile_environment_is_one_line(name: str, variable: str, value: str)
     assert done.returncode in (0, 1, 2)
     assert done.stderr.count("\n") <= 1
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("typed", ["", "models uvloop"])
+def test_too_few_descriptors_are_one_line(typed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """uvloop aborted."""
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (7, 7))
+    done = inside(server_main, *typed.split())
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert "may open 7 descriptors only: raise ulimit -Hn" in done.stderr
 
 
 def test_a_port_in_use_is_one_line() -> None:

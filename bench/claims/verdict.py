@@ -21,13 +21,14 @@ from pathlib import Path
 from statistics import median
 from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 
 from bench import BenchError, filesystem, store
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.claims.experiments import EXPERIMENTS, ExperimentResult
 from bench.questions import analysis_of
+from bench.schema import Change
 from bench.show.table import MISSING
 from bench.study import Run, Study
 from bench.tasks import study as tasks
@@ -38,8 +39,18 @@ TASKS: Final = "tasks"
 """The folder of the studies, beside those of campaigns."""
 SENTENCES: Final = Path(__file__).parent / "sentences"
 
+
+def _as_in_records(result: ExperimentResult) -> ExperimentResult:
+    # Not declared with its field: what is measured imports no pydantic.
+    TypeAdapter(dict[str, Change | None]).validate_python(result.values)
+    return result
+
+
 STUDY: Final[Study[ExperimentResult]] = Study(
-    "experiments", "experiments", ExperimentResult, command="claims --measure"
+    "experiments",
+    "experiments",
+    Annotated[ExperimentResult, AfterValidator(_as_in_records)],
+    command="claims --measure",
 )
 """``experiments.jsonl`` beside the trials of a campaign."""
 ExperimentRuns = Sequence[Run[ExperimentResult]]

@@ -131,6 +131,7 @@ def measuring(parser: argparse.ArgumentParser, profile: str = "quick") -> None:
     value(parser.add_argument, "--only", names, "W,P", words)
     add_verbose(parser)
     add_json(parser)
+    parser.add_argument("--dry-run", action="store_true", help="only print the plan")
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:

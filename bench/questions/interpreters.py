@@ -35,7 +35,7 @@ MEASURES: Final = {
     HELD: Measure(
         "user memory per connection",
         "an idle connection, user memory",
-        Unit("KiB", number, "{:.3g} KiB".format),
+        Unit("KiB", number, lambda kib: f"{cells.figure(kib)} KiB"),
     ),
 }
 METRICS: Final = {PAGE: CPU_PER_1000, HELD: USER_PER_CONNECTION}

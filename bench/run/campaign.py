@@ -16,7 +16,7 @@ from bench.run import block, ceiling
 from bench.run.block import refused
 from bench.run.trial import Bench, made, start_server
 from bench.schema import EndRecord, TrialRecord
-from bench.sides.process import deferred
+from bench.sides.process import ProcessError, deferred
 from bench.sides.servers import Server, ServerError
 from bench.store import Log, Records
 from bench.terminal import Phases
@@ -61,7 +61,7 @@ class Campaign:
                         self._point(self.plan.points[point], list(some))
             except (KeyboardInterrupt, BrokenPipeError):  # the reader of our output is gone
                 reason = INTERRUPTED
-            except ServerError as error:
+            except (ProcessError, ServerError) as error:
                 reason = str(error)
             finally:
                 self.display.close()

@@ -186,12 +186,16 @@ class Child(Group):
         self.what = what
         # A file, because a full pipe would block the child; close() closes it.
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115
-        self.process = spawn(
-            [*python, *arguments],
-            stdin=subprocess.PIPE,
-            stderr=self._stderr,
-            extra_environment=extra_environment,
-        )
+        try:
+            self.process = spawn(
+                [*python, *arguments],
+                stdin=subprocess.PIPE,
+                stderr=self._stderr,
+                extra_environment=extra_environment,
+            )
+        except OSError as error:
+            self._stderr.close()
+            raise ProcessError(f"{what} did not start: {error.strerror}") from None
         super().__init__(self.process.pid)
         assert self.process.stdin is not None
         assert self.process.stdout is not None

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from bench import BenchError
 from bench.machine.objects import WATCH
 from bench.schema import Latency, Ledger
 from bench.sides.process import Child, ProcessError, WorkerProcess, interruptible, threads
@@ -94,12 +95,19 @@ class Progress:
 
     ``most`` is how many it has room for; the worker opens ``file``, until :meth:`close`. It is
     memory and no file on a disk (memfd_create(2)): a store there would now and then wait for the
-    file system. Raises :class:`OSError` where there is no such room.
+    file system. Raises :class:`bench.BenchError` where there is no such room.
     """
 
     def __init__(self, most: int) -> None:
-        self.descriptor = os.memfd_create("progress")
-        os.truncate(self.descriptor, most * 8)  # zeros
+        try:
+            self.descriptor = os.memfd_create("progress")
+            os.truncate(self.descriptor, most * 8)  # zeros
+        except OSError as error:
+            raise BenchError(
+                f"no file in memory (memfd_create): {error.strerror}; in a container or sandbox, "
+                "allow that system call, then continue with --resume",
+                full=True,
+            ) from None
         self.file = f"/proc/{os.getpid()}/fd/{self.descriptor}"
         import numpy as np
 

@@ -41,13 +41,17 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the marks: that of pytest-timeout, which is useful but optional, and ours."""
     config.addinivalue_line("markers", "timeout(seconds): end the test after so long")
     config.addinivalue_line("markers", "slow: left out of short runs")
-    names, _ = _names(config)
+    try:
+        names, _ = _names(config)
+        alone = len(names) == 1 and registry.about(names[0]).alone
+    except registry.UnknownError as error:
+        raise pytest.UsageError(f"--backend: {error}") from None
     if any("aiofastnet" in name for name in names):
         # Its transports refuse to be looked at from another thread, and the garbage collector
         # finishes a StreamWriter in whichever thread it runs.
         wrong = "ignore:(?s).*called from a wrong thread:pytest.PytestUnraisableExceptionWarning"
         config.addinivalue_line("filterwarnings", wrong)
-    if len(names) == 1 and registry.about(names[0]).alone:
+    if alone:
         with suppress(BackendError):  # the fixture says why
             registry.load(names[0])  # before any test module takes what it replaces
 

@@ -29,7 +29,7 @@ from time import monotonic
 from typing import Protocol
 
 from crawlers.frontier import Frontier
-from crawlers.job import CrawlReport, Fetch, Job
+from crawlers.job import CrawlReport, Fetch, Job, JobError
 from crawlers.loop import Loop
 from crawlers.recorder import Recorder
 from crawlers.stop import Stop
@@ -79,7 +79,11 @@ class Worker:
     ) -> None:
         ours, theirs = socket.socketpair()
         with theirs:
-            self.place = place(theirs)
+            try:
+                self.place = place(theirs)
+            except (OSError, RuntimeError):
+                ours.close()
+                raise
         self.number = number
         self.free = slots
         self.orders: list[Order] = []
@@ -118,7 +122,10 @@ class Shared:
 def received(shared: Shared, worker: Worker, message: list[Outcome] | Ready | None) -> None:
     """A process is ready, has outcomes, or has ended."""
     if message is None:
-        raise RuntimeError(f"{worker.place} of the crawl has ended too early")
+        raise ChildProcessError(
+            f"{worker.place} of the crawl has ended too early: it ran out of memory, or somebody "
+            "ended it"
+        )
     if isinstance(message, Ready):
         shared.starts.append(message)
         if len(shared.starts) == len(shared.workers):
@@ -200,7 +207,13 @@ def run(
     try:
         for number in range(count):
             slots = len(range(number, job.slots, count))
-            shared.workers.append(Worker(shared, number, slots, place))
+            try:
+                shared.workers.append(Worker(shared, number, slots, place))
+            except (OSError, RuntimeError) as error:
+                raise JobError(
+                    f"this system starts no {count} {name}: {error}; raise ulimit -u or -v, or "
+                    "allow fewer processors (taskset)"
+                ) from error
         starting.run()
         shared.loop = loop
         for worker in shared.workers:

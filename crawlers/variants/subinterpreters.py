@@ -46,13 +46,33 @@ class Interpreter:
     """An interpreter, and the thread that runs it."""
 
     def __init__(self, theirs: socket.socket) -> None:
-        self.interpreter = interpreters.create()
-        start = START.format(path=sys.path, descriptor=theirs.detach())
-        self.thread = Thread(target=self.interpreter.exec, args=(start,), name=str(self))
-        self.thread.start()
+        self.failed = ""
+        try:
+            self.interpreter = interpreters.create()
+        except interpreters.InterpreterError as error:  # no memory
+            raise RuntimeError(str(error)) from error
+        own = theirs.dup()
+        self.thread = Thread(target=self.run, args=(own,), name=str(self))
+        try:
+            self.thread.start()
+        except RuntimeError:
+            own.close()
+            self.interpreter.close()
+            raise
 
     def __str__(self) -> str:
-        return f"interpreter {self.interpreter.id}"
+        return f"interpreter {self.interpreter.id}{self.failed}"
+
+    def run(self, theirs: socket.socket) -> None:
+        """Run the interpreter to its end."""
+        with theirs:
+            start = START.format(path=sys.path, descriptor=theirs.dup().detach())
+            try:
+                self.interpreter.exec(start)
+            except interpreters.ExecutionFailed as error:
+                self.failed = f" ({error.excinfo.formatted})"
+            # It may have ended before it had the descriptor: the parent would wait.
+            theirs.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         """Wait for its end, and release it."""

@@ -92,7 +92,9 @@ PLANNED: dict[str, object] = {"point": "throughput-1", "workload": "few", "block
 PLANNED["params"] = {"slots": 1, "delay": "none"}
 UNREADABLE = {
     "empty": (b"", "no whole record"),
-    "text": (b"not json at all\n", ":1: not JSON"),
+    "text": (b"not json at all\n", ":1: not JSON.* restore it$"),
+    "mark": (b"\xef\xbb\xbf" + line(), ":1: begins with a byte-order mark; save"),
+    "utf-16": (b"\xff\xfe" + line(), ":1: begins with a byte-order mark; save"),
     "deep": (b"[" * 100_000 + b"\n", ":1: not JSON"),
     "foreign": (b'{"some": "json"}\n', ":1: not a valid record: .*kind"),
     "version": (
@@ -103,7 +105,7 @@ UNREADABLE = {
     "kind": (line(kind="novel"), ":1: not a valid record"),
     "month": (line(created="2026-13-45T09:00:00Z"), ":1: not a valid .*created.*month"),
     "zone": (line(created="2026-11-21T09:00:00"), ":1: not a valid .*created.*zone"),
-    "bytes": (line() + b"\xff\xfe\n" + line(), ":2: not JSON"),
+    "bytes": (line() + b"\xff\xfe\n" + line(), ":2: not JSON.*, or delete a single"),
     "two": (line() + line(), "two campaigns in one file"),
     "repeated": (line() + 2 * line(2), "callbacks#2 at throughput-1 is there twice for block 0"),
     "headless": (line(1), "not a campaign record"),

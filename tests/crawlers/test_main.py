@@ -158,6 +158,13 @@ def test_a_loop_is_tested_from_its_folder(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
+def test_an_unknown_backend_for_pytest_is_one_line() -> None:
+    """It was an internal error of pytest."""
+    done = python("-m", "crawlers", "conformance", "threads", "--backend=thread")
+    assert done.returncode == 4
+    assert done.stderr.startswith("ERROR: --backend: no backend named 'thread': did you mean")
+
+
 @pytest.mark.slow  # collecting the suite for all of them takes seconds
 def test_conformance_of_all_is_of_every_backend() -> None:
     only = ("--collect-only", "-q", "-k", "many_small or of_its_own")
@@ -225,6 +232,35 @@ def test_output_that_nobody_can_read_is_no_traceback(options: list[str], tree: R
         assert "Traceback" not in done.stderr, (shell, done.stderr)
         assert done.stderr.split()[-1] == status, (shell, done.stderr)
         assert says in done.stderr
+
+
+@pytest.mark.parametrize("buffer", ["", "1"])
+@pytest.mark.parametrize("arguments", ["--help", "conformance --help", "chapter", "chapter --help"])
+def test_help_on_a_full_disk_is_one_line(
+    arguments: str, buffer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was no error, or a traceback, or exit code 120."""
+    monkeypatch.setenv("PYTHONUNBUFFERED", buffer)
+    line = f"exec {shlex.quote(sys.executable)} -m crawlers {arguments} > /dev/full"
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "No space left on device" in done.stderr
+
+
+def test_a_process_that_ends_too_early_is_one_line(
+    tree: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("crawlers.variants.processes.START", "raise SystemExit(3)")
+    done = run("processes", tree.url)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "has ended too early: it ran out of memory" in done.stderr
+
+
+def test_uvloop_crawls_without_any_standard_stream(tree: Running) -> None:
+    """A socket with the number of a standard stream made it abort."""
+    line = shlex.join([sys.executable, "-m", "crawlers", "uvloop", tree.url])
+    done = subprocess.run(["sh", "-c", f"exec {line} <&- >&- 2>&-"], timeout=300)
+    assert done.returncode == 0
 
 
 def test_an_encoding_without_our_characters_is_no_traceback(tree: Running) -> None:

@@ -321,6 +321,9 @@ def test_descriptor_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     assert raised == [(500 + limits.SPARE, 1000)]
     with pytest.raises(JobError, match=r"need 1064 .* --concurrency 936"):
         limits.ensure_descriptors(1000)
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (12, 12))
+    with pytest.raises(JobError, match="may open 12: raise the limit"):  # not --concurrency 1
+        limits.ensure_descriptors(2)
 
 
 def test_a_window_ends_after_so_many_exchanges() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -282,9 +284,42 @@ def test_a_process_that_dies_ends_the_crawl_with_an_error() -> None:
     before = children()
     with ScriptedServer() as server:
         server.script["/"] = kill
-        with pytest.raises(RuntimeError, match="ended too early"):
+        with pytest.raises(ChildProcessError, match="ended too early"):
             crawl("processes", server.url, slots=2)
     assert children() == before
+
+
+def test_a_process_that_cannot_start_is_named_with_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, tree: Running
+) -> None:
+    def refused(*_: object, **settings: object) -> None:
+        raise BlockingIOError(errno.EAGAIN, f"no process with {settings}")
+
+    monkeypatch.setattr(subprocess, "Popen", refused)
+    with pytest.raises(JobError, match=r"starts no . processes: .*; raise ulimit -u"):
+        crawl("processes", tree.url, slots=2)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="has no subinterpreters")
+def test_an_interpreter_without_memory_is_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tree: Running
+) -> None:
+    """Before it has its end of the socket, or before it exists."""
+    from crawlers.variants import subinterpreters
+
+    for error, words in (("MemoryError", ""), ("LookupError", r" \(LookupError: none\)")):
+        with monkeypatch.context() as patched:  # 3.14 says nothing of a MemoryError
+            patched.setattr(subinterpreters, "START", f"raise {error}('none')")
+            with pytest.raises(ChildProcessError, match=rf"^interpreter \d+{words}.* has ended"):
+                crawl("subinterpreters", tree.url, slots=2)
+
+    def refused() -> None:
+        raise subinterpreters.interpreters.InterpreterError("creation failed")
+
+    monkeypatch.setattr(subinterpreters.interpreters, "create", refused)
+    with pytest.raises(JobError, match=r"starts no \d+ subinterpreters: creation failed; raise"):
+        crawl("subinterpreters", tree.url, slots=2)
+    assert capfd.readouterr().err == ""
 
 
 # --- loop_per_thread, with more threads than this machine may have processors ---

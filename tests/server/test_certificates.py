@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import signal
 import stat
 from pathlib import Path
@@ -40,6 +42,31 @@ def test_a_name_in_memory_ends_with_a_killed_server() -> None:
         if not in_memory:
             pytest.skip("no files in memory here")
         assert not cafile.exists()
+
+
+def test_where_no_file_in_memory_is_allowed_it_is_a_temporary_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refused(name: str) -> int:
+        raise PermissionError(errno.EPERM, f"no {name}")
+
+    monkeypatch.setattr(os, "memfd_create", refused)
+    with published(MARK, None) as name:
+        assert Path(name).read_bytes() == MARK
+    assert not Path(name).exists()
+
+
+def test_a_full_disk_is_named_and_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, f"no room for {len(data)} bytes in {descriptor}")
+
+    monkeypatch.setattr(os, "write", full)
+    place = tmp_path / "ca.pem"
+    with pytest.raises(OSError, match=f"^{place}: no space left"), published(MARK, str(place)):
+        pass
+    assert not place.exists()
 
 
 @pytest.mark.parametrize(

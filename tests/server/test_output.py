@@ -45,6 +45,19 @@ def test_what_cannot_be_written_ends_it_without_a_traceback(
     assert done.stderr == f"python -m server: cannot write to standard output: {said}\n"
 
 
+def test_without_any_standard_stream_it_ends_with_1() -> None:
+    """A socket with the number of a standard stream made uvloop abort."""
+    assert shell("<&- >&- 2>&-").returncode == 1
+
+
+def test_help_on_a_full_disk_is_an_error_without_a_buffer_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PYTHONUNBUFFERED", "1")
+    done = shell("> /dev/full", "--help")
+    assert (done.returncode, done.stderr.count(FULL)) == (1, 1)
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
 def test_any_path_can_be_printed(tmp_path: Path, encoding: str) -> None:
     folder = os.fsencode(tmp_path) + b"/\xff-\xe2\x82\xac"

@@ -28,13 +28,16 @@ from bench.text import plural
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.measuring(parser)
-    parser.add_argument("--dry-run", action="store_true", help="only print the plan")
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
-    chosen = options.chosen(arguments)
+    return measure(options.chosen(arguments), arguments, console)
+
+
+def measure(chosen: Options, arguments: argparse.Namespace, console: Console) -> int:
+    """Measure, or with --dry-run only print the plan; returns the exit code."""
     if not arguments.dry_run:
-        return measure(chosen, arguments, console)
+        return campaign(chosen, arguments, console)
     profile, entries = runner.dry_run(chosen, console)
     if arguments.json:
         points = [entry.record.model_dump() for entry in entries]
@@ -42,7 +45,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     return DONE
 
 
-def measure(chosen: Options, arguments: argparse.Namespace, console: Console) -> int:
+def campaign(chosen: Options, arguments: argparse.Namespace, console: Console) -> int:
     finished = options.measure(chosen, console)
     trials = finished.records.every_trial
     drawn = bool(trials) and not arguments.no_charts

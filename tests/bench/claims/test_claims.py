@@ -293,6 +293,16 @@ def test_a_campaign_shows_only_claims_that_something_was_measured_for(tmp_path: 
     assert "await-task" not in {v.claim.name for v in of_campaign(analysis, folder)}
 
 
+@pytest.mark.parametrize("value", ["1e308", "-1e12"])
+def test_a_value_that_no_experiment_has_is_no_record(tmp_path: Path, value: str) -> None:
+    """It was printed, with 309 digits."""
+    folder = save(tmp_path / "a", made(), experiments({"awaiting.task_turns": [2.5, 2.0]}))
+    file = STUDY.file(folder)
+    file.write_text(file.read_text().replace("2.5", value))
+    with pytest.raises(store.StoreError, match=r"experiments\.jsonl:2: not a valid record"):
+        STUDY.runs(folder)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [["nowhere"], ["--repeats", "3"], ["--measure", "--only", "nonesuch"]],

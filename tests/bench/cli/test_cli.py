@@ -201,6 +201,16 @@ def test_a_dry_run_prints_the_plan_and_measures_nothing(
     assert not results.exists()
 
 
+def test_a_dry_run_of_the_study_of_interpreters_measures_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["study", "interpreters", sys.executable, "--only", "throughput-100", "--dry-run"]
+    assert main([*asked, "--results", str(tmp_path / "results"), "--json"]) == DONE
+    (point,) = json.loads(capsys.readouterr().out)["points"]
+    assert all("@" in label for label in point["labels"])
+    assert not list(tmp_path.iterdir())
+
+
 def test_only_what_would_take_part_is_said_to_be_left_out(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

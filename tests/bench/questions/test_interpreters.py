@@ -9,7 +9,7 @@ import pytest
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.questions import analysis_of
-from bench.questions.interpreters import Releases, answer
+from bench.questions.interpreters import HELD, MEASURES, Releases, answer
 from bench.report import summary
 from bench.schema import Interpreter
 from bench.show import words as wording
@@ -69,6 +69,12 @@ def test_no_step_crosses_kinds_of_build() -> None:
     without = synthetic.compared(made().records, stats.CPU_PER_1000)
     assert {c.base for c in without} == {"callbacks@3.11.7"}
     assert len(without) == 4 * 5 - 1
+
+
+def test_memory_is_written_in_ordinary_digits() -> None:
+    """It was 7.28e+04 KiB."""
+    sizes = map(MEASURES[HELD].unit.ticks, (5.0, 72.8, 72_800.0))
+    assert [*sizes] == ["5 KiB", "72.8 KiB", "72,800 KiB"]
 
 
 def test_a_step_without_a_verdict_is_not_silent() -> None:

@@ -305,6 +305,17 @@ def test_a_child_without_a_line_is_late(program: str) -> None:
 # --- what an interrupted crawl leaves behind ---------------------------------------------
 
 
+def test_a_child_that_cannot_start_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With ulimit -n 10 a campaign ended in a traceback."""
+
+    def refused(*_: object, **settings: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files", str(settings))
+
+    monkeypatch.setattr(subprocess, "Popen", refused)
+    with pytest.raises(ProcessError, match=r"^the server did not start: Too many open files$"):
+        Child("the server", [])
+
+
 def test_leftovers_are_counted_by_kind() -> None:
     before = leftovers.count()
     left, right = os.pipe()
