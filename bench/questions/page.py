@@ -11,6 +11,10 @@ difference is taken within a block. A rest that is not above 0 in every block ca
 A backend whose server slept is not split: waking the server is part of its sends, and of no
 control's. ``bare`` only fetches lists. A crawl of pages of the same size sends the same requests,
 so its sockets are those of the list with the same number of slots, where both were measured.
+
+Instructions of a fetched page and of the shared parts of a crawl add up, their times do not: the
+rest of a crawled page includes what model and parser cost each other
+(docs/notebook/method-studies.md#a-crawled-page-takes-longer-than-its-instructions).
 """
 
 from __future__ import annotations
@@ -67,6 +71,10 @@ WHERE: Final = {
     FETCHED: "A list of pages without links, at 100 slots",
     CRAWLED: "A crawl, at 100 slots",
 }
+DISPLACED: Final = (
+    "In a crawl the model takes longer for the same instructions: it and the parser displace each "
+    "other from the processor's caches."
+)
 TOTAL, SOCKETS, SHARED, REST = "page", "sockets", "shared", "model"
 NOT_SEPARABLE: Final = "not separable"
 PARTS: Final[dict[str, Colour]] = {
@@ -293,6 +301,7 @@ def breakdown(analysis: Analysis, measured: Measured) -> Figure | None:
             "Sockets: a control that only sends, receives and counts bytes. Shared: what callbacks "
             "need less without frontier, exchange and links. Model: what is left; its range over "
             "blocks is at the end of the bar.",
+            *[DISPLACED] * (CRAWLED in keys),
         ),
     )
 
