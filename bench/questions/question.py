@@ -160,6 +160,7 @@ def bars(
     ``pair`` says what the first of two bars is, which is faint, and what the other. The number of
     blocks that are drawn is added to the subtitle. Without any it has no panel: nobody draws it.
     """
+    hollow = [label for label in hollow if label in measured.values]
     blocks = measured.blocks([key for keys in panels.values() for key in keys])
     what = averaged(blocks, measured.average(key for keys in panels.values() for key in keys))
     what = f" {capital(what)}" if subtitle.endswith(".") else f"; {what}"

@@ -33,7 +33,8 @@ SCALES: Final[dict[str, Callable[[float], str]]] = {
 
 def alt(title: str, data: FigureData) -> str:
     """``Bar chart: title. axis: threads 3 µs; callbacks 1 µs. Variants: …``."""
-    panels = [(of, words) for of, words in _panels(data) if words]
+    every = ((of, {x: text for x, text in words.items() if text}) for of, words in _panels(data))
+    panels = [(of, words) for of, words in every if words]
     kind = "Line chart"
     if isinstance(data, Bars):
         kind = "Stacked bar chart" if data.parts else "Bar chart"
