@@ -268,7 +268,7 @@ class Slide:
 
     def label_room(self, labels: Iterable[str], size: float) -> float:
         """Pixels that the longest of the labels needs, with its leader."""
-        widths = [measure(named(label), size, "bold") for label in labels]
+        widths = [measure(label, size, "bold") for label in labels]
         return max(widths, default=0.0) + 26.0
 
     def label_size(self, count: int, biggest: float = 16.0) -> float:
