@@ -117,7 +117,11 @@ def answer(analysis: Analysis) -> Answer | None:
 
 def headline(machine: int, spread: Sequence[ProcessorsRow]) -> Headline | None:
     everywhere = "shared" if any(row.how == "shared" for row in spread) else "apart"
-    here = [(row.compared, row.on) for row in spread if row.how == everywhere and row.compared]
+    here = [
+        (row.compared, row.on)
+        for row in spread
+        if row.how == everywhere and row.compared and row.compared.ratio.blocks
+    ]
     if not here:
         return None
     gained = [(c, on) for c, on in here if c.ratio.shown and (c.ratio.value or 0.0) > 1]

@@ -253,7 +253,8 @@ def of_models(
     every = numbers(measured, key)
     quotes = [f"{key}/{pair.label}", f"{key}/{pair.base}"]
     blocks = plural(pair.ratio.blocks, "block")
-    if (only := few(pair.ratio.blocks)) and apart(pair):
+    alike = words(pair.averages[0]) == words(pair.averages[1])
+    if (only := few(pair.ratio.blocks)) and apart(pair) and not alike:
         return Headline(f"{say(pair.averages)}{only}", "no interval", (), every, quotes, say)
     if pair.ratio.shown:
         # As drawn: of all its blocks, though the two are compared in those that both have.

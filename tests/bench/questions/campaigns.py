@@ -937,6 +937,9 @@ CASES: dict[str, Cases] = {
         "processes gain nothing": lambda: usual(widened, shared=14_000.0),
         # Nothing was said to crawl more than callbacks, which had no trial.
         "async_await alone": lambda: kept(usual(widened), lambda t: t.label == "async_await"),
+        "in no block with callbacks": lambda: where(
+            usual(widened), lambda t: t.label == "callbacks", block=lambda t: t.block + 5
+        ),
         "eight processors": lambda: usual(widened, apart=9e4, shared=8e4, places=EIGHT),
         "threads without a lock": without_a_lock,
         "the server was the limit": lambda: where(
