@@ -126,7 +126,7 @@ def headline(machine: int, spread: Sequence[ProcessorsRow]) -> Headline | None:
         return None
     gained = [(c, on) for c, on in here if c.ratio.shown and (c.ratio.value or 0.0) > 1]
     if not gained:
-        blocks = min((row.ratio.blocks for row in spread if row.ratio), default=1)
+        blocks = min(compared.ratio.blocks for compared, _ in here)
         text = f"no backend clearly crawls more pages per second than `{BASE}` on one"
         return Headline(f"On {plural(machine, 'processor')}, {text}", plural(blocks, "block"))
     best, on = max(gained, key=lambda pair: pair[0].ratio.value or 0.0)

@@ -101,8 +101,7 @@ def _line(plot: Plot, label: str, line: Line) -> str:
         line = [plot.marks[label]]
     points = line if len(line) <= MOST else line[-1:]
     values = [f"{_on(plot.y, p.y.value)} at {_on(plot.x, p.x)}" for p in points]
-    if label in plot.dashed:
-        end = plot.dashed[label][-1]
+    if label in plot.dashed and (end := plot.dashed[label][-1]).x > line[-1].x:
         values.append(f"{_on(plot.y, end.y.value)} at {_on(plot.x, end.x)} if it goes on")
     return ", ".join(values)
 

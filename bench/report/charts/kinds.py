@@ -73,8 +73,8 @@ def draw_bars(bars: Bars, slide: Slide) -> None:
             # In grey, a dark swatch would stand for bars that are paler than the faint one.
             keys = {x: slide.look.mix(c, slide.palette.background, PALE) for x, c in keys.items()}
         slide.swatches([(name, colour, "") for name, colour in keys.items()])
-    if bars.parts:
-        slide.swatches(_key(bars, slide))
+    if entries := _key(bars, slide):
+        slide.swatches(entries)
     first = bars.panels[0]
     # Bars below each other, those of a row included.
     most = max(sum(map(len, panel.rows.values())) for panel in bars.panels)

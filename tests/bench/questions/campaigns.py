@@ -937,6 +937,12 @@ CASES: dict[str, Cases] = {
         "processes gain nothing": lambda: usual(widened, shared=14_000.0),
         # Nothing was said to crawl more than callbacks, which had no trial.
         "async_await alone": lambda: kept(usual(widened), lambda t: t.label == "async_await"),
+        # Two processors shared with the server count, and blocks of those apart did.
+        "processes gain nothing, and never met callbacks apart": lambda: where(
+            usual(widened, shared=14_000.0),
+            lambda t: t.label == "processes" and t.point.endswith("-apart"),
+            block=lambda t: t.block + 5,
+        ),
         "in no block with callbacks": lambda: where(
             usual(widened), lambda t: t.label == "callbacks", block=lambda t: t.block + 5
         ),
