@@ -73,12 +73,16 @@ class Places:
 def places_of(records: Records) -> Places | None:
     """The labels with several processors; None in campaigns where all had one."""
     trials = stats.trials_of(records, twins=False)
-    # Because its backend has several threads, and not because its point is about processors.
-    wide = [t for t in trials if len(processors(t, "client")) > 1 and "processors" not in t.params]
-    # A base whose server sleeps, too, and every backend at few slots have several processors there:
+    one = [t for t in trials if len(processors(t, "client")) == 1]
+    apart = {trial.point for trial in one}
+    # Because its backend has several threads, and not because its point is about processors, or one
+    # of few slots, where every backend has several.
+    places = [t for t in trials if t.point in apart and "processors" not in t.params]
+    wide = [t for t in places if len(processors(t, "client")) > 1]
+    # A base whose server sleeps, too, has several processors:
     # a word about where a backend ran is for those that never have one where another has several.
     points = {trial.point for trial in wide}
-    alone = {t.label for t in trials if t.point in points and len(processors(t, "client")) == 1}
+    alone = {t.label for t in one if t.point in points}
     here = {trial.label for trial in wide} - alone
     if not here:
         return None
@@ -102,7 +106,8 @@ def servers_placed(trials: Sequence[TrialRecord]) -> tuple[str, str]:
         return "Serving", f"Every server ran on one processor, but {listing(several)}."
     if not all(numbers.values()):
         return "Serving", "Servers were not pinned to processors."
-    return "On one processor, serving", "Every server ran on one processor, threads as well."
+    threads = ", threads as well" if FREE in numbers else ""
+    return "On one processor, serving", f"Every server ran on one processor{threads}."
 
 
 class Analysis:

@@ -143,7 +143,7 @@ def _figure(
     unclaimed = "no smaller difference is claimed"
     return Figure(
         name=NAME,
-        title="uvloop, trio and aiohttp against asyncio",
+        title=f"{listing([x for x in labels if LOOP not in x]) or 'Other loops'} against asyncio",
         headline=_headline(columns[PAGE].get("uvloop")),
         subtitle=f"Processor time of a page and memory of a connection: ratios to async_await with "
         f"{stats.AT_LEVEL} intervals; left of the line it costs less",

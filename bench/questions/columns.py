@@ -171,7 +171,7 @@ class ServedColumns(Columns):
     """Of servers with a load each; the floor has a row and no bar."""
 
     point: str  # what headline and chart are about
-    server: str  # a server that was faster than its load, as ``{label} at {at} connections``
+    server: str  # a server that was faster than its load, as ``{label} at {at}``
     slow: str  # a warning where the load was slower than {servers}
 
     def trials(self, analysis: Analysis) -> list[TrialRecord]:
@@ -202,5 +202,8 @@ class ServedColumns(Columns):
         for point in sorted({t.point for t in trials}):
             for label in sorted(stats.limited_by_load([t for t in trials if t.point == point])):
                 slow.setdefault(label, []).append(point.removeprefix(f"{workload}-"))
-        servers = [self.server.format(label=label, at=listing(at)) for label, at in slow.items()]
+        servers = [
+            self.server.format(label=label, at=f"{listing(at)} connection{'s' * (at != ['1'])}")
+            for label, at in slow.items()
+        ]
         return [self.slow.format(servers=listing(servers))] if slow else []

@@ -172,18 +172,20 @@ def _figure(crossings: Sequence[Crossing], head: Headline) -> Figure:
     plots = [_plot([*group]) for _, group in groupby(crossings, key=attrgetter("delay_ms"))]
     # One number of slots is no line, unless there is nothing else.
     plots = [p for p in plots if any(len(line) > 1 for line in p.lines.values())] or plots
+    judged = any(crossing.most for crossing in crossings)
     return Figure(
         name=NAME,
         title="Where threads stop being fine, by slots and delay",
         headline=head.text,
         subtitle="Pages per second over those of async_await in the same blocks, by slots, for "
-        f"each delay of the server; {stats.AT_LEVEL} intervals over "
+        f"each delay of the server; {f'{stats.AT_LEVEL} intervals over ' * judged}"
         + of_blocks(c.ratio.blocks for crossing in crossings for _, c in crossing.cells),
         data=Lines(plots, columns=len(plots)),
         notes=(
             "Shaded: threads fall behind async_await between the most slots without a clear "
             "difference and the fewest with one.",
-        ),
+        )
+        * any(plot.shade for plot in plots),
     )
 
 

@@ -147,7 +147,9 @@ class Crawls:
     def of(cls, analysis: Analysis, point: str) -> Crawls:
         here, what = trials(analysis, point), PAGES[point]
         windows = windows_of(here)
-        line = law([*windows.get(FREE, ()), *windows.get(FREE + ONE, ())])
+        # Of one place alone, a cloud has any slope.
+        both = {FREE, FREE + ONE} <= windows.keys()
+        line = law([*windows[FREE], *windows[FREE + ONE]]) if both else None
         return cls(what, here, measured(here, what), windows, line)
 
 

@@ -343,6 +343,7 @@ def _up_to_10_000(
         verb = "use" if up_to == MANY else "would use"
         text = f"{count(MANY)} idle connections {verb} {more} with {prose(most)} and "
         text += f"{less} with {prose(least)}"
+    beyond = any(ends[label][-1].x > points[-1].x for label, points in lines.items())
     x, y = Axis("idle connections", "counts"), Axis("", "values", _mib)
     return Figure(
         name="c10k",
@@ -352,7 +353,7 @@ def _up_to_10_000(
         data=Lines([Plot(lines, x, y, "memory of all of them", dashed=ends)], told=True),
         notes=(
             f"Measured up to {count(up_to)}. The lines are the memory of one connection times "
-            "their number, and dashed where nothing was measured.",
+            f"their number{', and dashed where nothing was measured' * beyond}.",
         ),
     )
 

@@ -158,7 +158,7 @@ def answer(analysis: Analysis) -> Answer | None:
         "Response time beside pages that need work",
         f"Open loop in which one page in {every} needs work; response times of the others",
         {
-            f"response time beside {w:g} ms of work": (key(MEAN, w), key(TAIL, w))
+            f"beside {w:g} ms of work": (key(MEAN, w), key(TAIL, w))
             for w in sorted(rates)
             if key(MEAN, w) in waits.measures
         },

@@ -115,12 +115,18 @@ def answer(analysis: Analysis) -> Answer | None:
     )
 
 
-def headline(machine: int, spread: Sequence[ProcessorsRow]) -> Headline:
+def headline(machine: int, spread: Sequence[ProcessorsRow]) -> Headline | None:
     everywhere = "shared" if any(row.how == "shared" for row in spread) else "apart"
-    here = [(row.compared, row.on) for row in spread if row.how == everywhere and row.compared]
+    here = [
+        (row.compared, row.on)
+        for row in spread
+        if row.how == everywhere and row.compared and row.compared.ratio.blocks
+    ]
+    if not here:
+        return None
     gained = [(c, on) for c, on in here if c.ratio.shown and (c.ratio.value or 0.0) > 1]
     if not gained:
-        blocks = min((row.ratio.blocks for row in spread if row.ratio), default=1)
+        blocks = min(compared.ratio.blocks for compared, _ in here)
         text = f"no backend clearly crawls more pages per second than `{BASE}` on one"
         return Headline(f"On {plural(machine, 'processor')}, {text}", plural(blocks, "block"))
     best, on = max(gained, key=lambda pair: pair[0].ratio.value or 0.0)
@@ -135,7 +141,7 @@ COLUMNS: Final[CellMakers[ProcessorsRow]] = (
     (name("server"), lambda row: f"server {row.how}"),
     (Column("client’s processors"), lambda row: str(len(row.client) or MISSING)),
     (Column(RATES), lambda row: cells.spread(stats.spread(row.rates.values())) + " ○" * row.hollow),
-    (Column(RATIO), lambda row: cells.ratio(row.ratio, base=row.compared is None)),
+    (Column(RATIO), lambda row: cells.ratio(row.ratio, base=Label.parse(row.label).name == BASE)),
     (words("verdict"), lambda row: row.ratio.verdict if row.ratio else ""),
     (Column("CPU µs per page"), lambda row: cells.figure(stats.middle(row.cpu.values()))),
     (Column("trials"), lambda row: str(len(row.rates))),

@@ -160,6 +160,7 @@ def bars(
     ``pair`` says what the first of two bars is, which is faint, and what the other. The number of
     blocks that are drawn is added to the subtitle. Without any it has no panel: nobody draws it.
     """
+    hollow = [label for label in hollow if label in measured.values]
     blocks = measured.blocks([key for keys in panels.values() for key in keys])
     what = averaged(blocks, measured.average(key for keys in panels.values() for key in keys))
     what = f" {capital(what)}" if subtitle.endswith(".") else f"; {what}"
@@ -252,7 +253,8 @@ def of_models(
     every = numbers(measured, key)
     quotes = [f"{key}/{pair.label}", f"{key}/{pair.base}"]
     blocks = plural(pair.ratio.blocks, "block")
-    if (only := few(pair.ratio.blocks)) and apart(pair):
+    alike = words(pair.averages[0]) == words(pair.averages[1])
+    if (only := few(pair.ratio.blocks)) and apart(pair) and not alike:
         return Headline(f"{say(pair.averages)}{only}", "no interval", (), every, quotes, say)
     if pair.ratio.shown:
         # As drawn: of all its blocks, though the two are compared in those that both have.

@@ -47,7 +47,7 @@ COLUMNS: Final = ServedColumns(
     "compares every byte. A server with several threads has all processors but the load's. Where "
     "that is one, threads do not pay for handing the interpreter's lock from one processor to "
     "another. To measure it: `python -m bench run --profile servers`.",
-    server="{label} at {at} connections",
+    server="{label} at {at}",
     slow="The load was slower than {servers}: a server that waits for a request pays for going to "
     "sleep and waking up, so a request costs it more than under full load.",
 )

@@ -27,6 +27,7 @@ from bench.show.words import (
     silence,
 )
 from bench.text import count, plural
+from crawlers.registry import MODELS
 
 NAME: Final = "waiting"
 ASKS: Final = "What does a slow server change?"
@@ -63,11 +64,14 @@ def answer(analysis: Analysis) -> Answer | None:
     )
 
 
-def _headline(analysis: Analysis, behind: Sequence[TrialRecord]) -> Headline:
+def _headline(analysis: Analysis, behind: Sequence[TrialRecord]) -> Headline | None:
     """The largest difference that is shown between models: at 100 slots, or else anywhere."""
     where = f"With a delay of {_median_ms(behind[0])} ms"
     best = leading(analysis, PAGES_PER_S, BEHIND)
     if best is None:
+        compared = [c for c in analysis.compare(PAGES_PER_S) if c.workload == BEHIND]
+        if not any({c.label, c.base} <= {*MODELS} for c in compared):
+            return None
         blocks = plural(len({trial.block for trial in behind}), "block")
         return Headline(f"{where}, no difference between models is shown", blocks)
     at = point_words(next(iter(analysis.at_point(best.point).values()))[0])

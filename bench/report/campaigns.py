@@ -275,14 +275,19 @@ def quantities(headline: Headline, question: str, group: CampaignGroup | None) -
     return [quantity.as_range if quantity.combined.predicted else quantity for quantity in found]
 
 
-def ends(quantity: Quantity) -> str:
-    """The interval or range as sentences have it: ``1.1 to 4.9``, ``14 to 20 %``, ``4.8 KiB``."""
+def ends(quantity: Quantity, own: float | None = None) -> str:
+    """The interval or range as sentences have it: ``1.1 to 4.9``, ``14 to 20 %``, ``4.8 KiB``.
+
+    ``own`` is the number that it stands behind: "9.1 times as many (published: 4 to 15 %)" hid that
+    those are fewer.
+    """
     together = quantity.combined
     if quantity.unit != "×":
         ends = dict.fromkeys(significant(end, 3) for end in (together.low, together.high))
         return f"{' to '.join(ends)} {quantity.unit}"
     value, low, high = together.value, together.low, together.high
-    if high < 1 or 1 < low <= high < TIMES_FROM or value >= TIMES_FROM:
+    same = own is None or (own < 1) == (value < 1)
+    if same and (high < 1 or 1 < low <= high < TIMES_FROM or value >= TIMES_FROM):
         return between(value, low, high)
     return f"{times(low)} to {times(high)} times"
 
@@ -300,8 +305,10 @@ def suffix(headline: Headline, question: str, environment: Environment) -> str:
     Where none are published of this interpreter on this processor: where they lie on all others of
     its release together, or else with the newest release. Empty where nothing is.
     """
+    numbers = {number.key: number.found.value for number in headline.numbers}
+    own = [numbers.get(key) for key in headline.quotes]
     if quoted := quantities(headline, question, group_of(environment)):
-        return f"{source(quoted)}: {listing([*map(ends, quoted)])}"
+        return f"{source(quoted)}: {listing([*map(ends, quoted, own)])}"
     same = elsewhere(environment)
     found = [
         (group, quoted)
@@ -315,7 +322,7 @@ def suffix(headline: Headline, question: str, environment: Environment) -> str:
     if others:
         where = f"published on {plural(len(found), 'processor')}"
     together = map(_on_all, zip(*(quoted for _, quoted in found), strict=True))
-    return f"{where}: {listing([*map(ends, together)])}"
+    return f"{where}: {listing([*map(ends, together, own)])}"
 
 
 def _on_all(numbers: Sequence[Quantity]) -> Quantity:

@@ -85,7 +85,7 @@ def source(analysis: Analysis, further: str = f"; {AT_LEVEL} intervals are in pa
         further += "; threads had one processor, as every client here, and cost more on several"
     return (
         f"Campaign `{campaign.campaign}`, profile {campaign.profile}, on "
-        f"{machine.cpu_model or 'an unknown processor'} ({machine.cpu_count} processors)"
+        f"{machine.cpu_model or 'an unknown processor'} ({plural(machine.cpu_count, 'processor')})"
         f"{python}. {compared}{further}."
     )
 

@@ -137,24 +137,27 @@ def trusted(analysis: Analysis) -> Trusted:
     done = sum(t.status == "ok" for t in records.every_trial)
     bad = trials - done
     blocks = len({t.block for t in records.trials})
-    alarms = f"{aa.alarms} of {aa.tested} comparisons of a backend with itself raised an alarm"
+    few = f"{plural(blocks, 'block')} {'is' if blocks == 1 else 'are'}"
+    compared = f"of {plural(aa.tested, 'comparison')} of a backend with itself"
+    alarms = f"{aa.alarms} {compared} raised an alarm"
     against = {
         "it was not measured to its end": records.unfinished is not None,
         f"{records.planned - trials} of {plural(records.planned, 'planned trial')} are missing": (
             records.unfinished is None and trials < records.planned
         ),
         f"{bad} of {plural(trials, 'trial')} do not count": bad > MOST_VOID * trials,
-        f"{plural(blocks, 'block')} are too few for an interval": blocks < stats.MIN_BLOCKS,
+        f"{few} too few for an interval": blocks < stats.MIN_BLOCKS,
         alarms: aa.alarms > (1 - stats.LEVEL) * aa.tested,
     }
     if any(against.values()):
         return Trusted(False, f"{listing([why for why, is_so in against.items() if is_so])}.")
     noise = f", and nothing below {stats.floor_words(floor.log or 0.0)} is called a difference"
+    raised = f"{aa.alarms} {compared} raised a false alarm"
     return Trusted(
         True,
         f"{count(done)} of {plural(trials, 'trial')} count, each checked page by page; "
-        f"{aa.alarms} of {plural(aa.tested, 'comparison')} of a backend with itself raised a false "
-        f"alarm{noise if floor.log else ''}.",
+        f"{raised if aa.tested else 'no backend was compared with itself'}"
+        f"{noise if floor.log else ''}.",
     )
 
 

@@ -21,7 +21,7 @@ from bench.show import cells
 from bench.show.table import Column, Row, Table, name, words
 from bench.show.words import switches
 from bench.store import Records
-from bench.text import GIB, markdown_text
+from bench.text import GIB, markdown_text, plural
 
 
 def tables(analysis: Analysis) -> list[Table]:
@@ -76,8 +76,8 @@ def environment(records: Records) -> list[tuple[str, str]]:
     return [
         (
             "Machine",
-            f"{machine.cpu_model or machine.machine}, {machine.cpu_count} processors{quota}, "
-            f"{machine.memory_total_bytes / GIB:.1f} GiB",
+            f"{machine.cpu_model or machine.machine}, {plural(machine.cpu_count, 'processor')}"
+            f"{quota}, {machine.memory_total_bytes / GIB:.1f} GiB",
         ),
         ("System", f"{machine.os}, kernel {machine.kernel}"),
         ("Python", f"{machine.python} ({_listed(machine.python_build)})"),
@@ -85,8 +85,8 @@ def environment(records: Records) -> list[tuple[str, str]]:
         ("Commit", f"{machine.commit or 'unknown'}{' (dirty)' if machine.dirty else ''}"),
         (
             "Campaign",
-            f"profile {campaign.profile}, {campaign.blocks} blocks, seed {campaign.seed}, "
-            f"{campaign.created}",
+            f"profile {campaign.profile}, {plural(campaign.blocks, 'block')}, "
+            f"seed {campaign.seed}, {campaign.created}",
         ),
         *([("TLS", machine.openssl)] if machine.openssl else []),
         ("Packages", _listed(machine.packages)),

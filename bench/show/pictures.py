@@ -33,7 +33,8 @@ SCALES: Final[dict[str, Callable[[float], str]]] = {
 
 def alt(title: str, data: FigureData) -> str:
     """``Bar chart: title. axis: threads 3 µs; callbacks 1 µs. Variants: …``."""
-    panels = [(of, words) for of, words in _panels(data) if words]
+    every = ((of, {x: text for x, text in words.items() if text}) for of, words in _panels(data))
+    panels = [(of, words) for of, words in every if words]
     kind = "Line chart"
     if isinstance(data, Bars):
         kind = "Stacked bar chart" if data.parts else "Bar chart"
@@ -100,8 +101,7 @@ def _line(plot: Plot, label: str, line: Line) -> str:
         line = [plot.marks[label]]
     points = line if len(line) <= MOST else line[-1:]
     values = [f"{_on(plot.y, p.y.value)} at {_on(plot.x, p.x)}" for p in points]
-    if label in plot.dashed:
-        end = plot.dashed[label][-1]
+    if label in plot.dashed and (end := plot.dashed[label][-1]).x > line[-1].x:
         values.append(f"{_on(plot.y, end.y.value)} at {_on(plot.x, end.x)} if it goes on")
     return ", ".join(values)
 

@@ -73,24 +73,24 @@ def draw_bars(bars: Bars, slide: Slide) -> None:
             # In grey, a dark swatch would stand for bars that are paler than the faint one.
             keys = {x: slide.look.mix(c, slide.palette.background, PALE) for x, c in keys.items()}
         slide.swatches([(name, colour, "") for name, colour in keys.items()])
-    if bars.parts:
-        slide.swatches(_key(bars, slide))
+    if entries := _key(bars, slide):
+        slide.swatches(entries)
     first = bars.panels[0]
     # Bars below each other, those of a row included.
     most = max(sum(map(len, panel.rows.values())) for panel in bars.panels)
     size = slide.label_size(most, 15.0)
-    named = [panel is first or [*panel.rows] != [*first.rows] for panel in bars.panels]
+    owns = [panel is first or [*panel.rows] != [*first.rows] for panel in bars.panels]
     every_axes = slide.panels(len(bars.panels))
     rooms = [
-        slide.label_room(panel.rows, size) * name
-        for panel, name in zip(bars.panels, named, strict=True)
+        slide.label_room(map(named, panel.rows), size) * own
+        for panel, own in zip(bars.panels, owns, strict=True)
     ]
     width = (slide.room - sum(rooms)) / len(bars.panels)
-    for axes, panel, name in zip(every_axes, bars.panels, named, strict=True):
+    for axes, panel, own in zip(every_axes, bars.panels, owns, strict=True):
         _panel(slide, axes, panel, bars, size, width)
         bar_rows(slide, axes, list(panel.rows), size)
         axes.set_xlabel(panel.axis, fontsize=15 if len(every_axes) < 3 else 13)
-        axes.tick_params(axis="y", labelleft=name)
+        axes.tick_params(axis="y", labelleft=own)
         if len(bars.panels) > 1 and axes.get_xscale() == "linear" and panel.around is None:
             # In a part of a slide six ticks touch.
             axes.locator_params(axis="x", nbins=max(2, 6 - len(bars.panels)))
@@ -311,11 +311,11 @@ def draw_lines(figure: Lines, slide: Slide) -> None:
 def _told(figure: Lines, names: Sequence[str]) -> list[str]:
     """What stands at the ends of lines, roughly: as wide as that."""
     if not figure.told:
-        return list(names)
+        return list(map(named, names))
     (plot,) = figure.plots
     values = [max(p.y.value for p in line) for line in plot.lines.values() if line]
     longest = max(map(plot.y.words, values), key=len, default="")
-    return [f"{name} {longest}" for name in names]
+    return [f"{named(name)} {longest}" for name in names]
 
 
 def _lines(

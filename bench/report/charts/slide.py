@@ -268,7 +268,7 @@ class Slide:
 
     def label_room(self, labels: Iterable[str], size: float) -> float:
         """Pixels that the longest of the labels needs, with its leader."""
-        widths = [measure(named(label), size, "bold") for label in labels]
+        widths = [measure(label, size, "bold") for label in labels]
         return max(widths, default=0.0) + 26.0
 
     def label_size(self, count: int, biggest: float = 16.0) -> float:
@@ -309,6 +309,9 @@ class Slide:
                 [x + 8, place + 14], [y, centre], color=item.colour, linewidth=1.0, alpha=0.7
             )
             self._name(item.text, place + 18, centre, size, weight, item.colour)
+            if inside:  # no line and no dot crosses its letters
+                ground = {"facecolor": self.palette.background, "pad": 1.5, "linewidth": 0}
+                self.figure.texts[-1].set_bbox(ground)
 
     def save(self, path: Path, kind: Format) -> None:
         """Write the slide; the same slide gives the same bytes.

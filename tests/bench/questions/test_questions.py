@@ -271,8 +271,15 @@ APART = ((20, 21, 19, 20, 22), (10, 9, 11, 12, 9.5))
             "It costs 20.0 µs with threads and 10.0 µs with callbacks, in one trial",
             "no interval",
         ),
+        # It was "5.40 µs with threads and 5.40 µs with callbacks".
+        (
+            [5.401],
+            [5.4],
+            "It costs 5.40 µs with the models; no difference is shown",
+            "1 of at least 5 blocks",
+        ),
     ],
-    ids=["equivalent", "undecided", "apart", "nearly nothing", "one trial"],
+    ids=["equivalent", "undecided", "apart", "nearly nothing", "one trial", "alike"],
 )
 def test_the_headline_of_two_models_follows_from_their_verdict(
     threads: Sequence[float], callbacks: Sequence[float], text: str, behind: str

@@ -245,6 +245,14 @@ def test_ends_have_the_form_of_the_headline(
     assert ends(Quantity(what="", unit=unit, values=[], combined=found)) == words
 
 
+def test_ends_on_the_other_side_of_1_are_times() -> None:
+    """ "9.1 times as many pages (published: 4 to 15 %)": those were fewer."""
+    found = Combined(0.9, 0.85, 0.96, 5, predicted=True)
+    quantity = Quantity(what="", unit="×", values=[], combined=found)
+    assert ends(quantity, 9.1) == "0.85 to 0.96 times"
+    assert ends(quantity, 0.8) == "4 to 15 %"
+
+
 def test_a_boot_is_told_apart_without_naming_the_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

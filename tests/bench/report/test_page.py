@@ -20,7 +20,7 @@ from bench import store
 from bench.claims import ledger, verdict
 from bench.palette import dark_of
 from bench.questions import analysis_of
-from bench.report import charts, cite, export, files, markup, page, summary
+from bench.report import charts, cite, export, files, findings, markup, page, summary
 from bench.schema import PointParams, PointPlan
 from bench.store import Records
 from bench.text import unbroken
@@ -28,7 +28,7 @@ from tests.bench import committed
 from tests.bench.cli.test_cli import save
 from tests.bench.study.made import experiments as experimented
 from tests.bench.study.made import kept
-from tests.bench.synthetic import MODELS, altered, analysed, campaign, rungs
+from tests.bench.synthetic import MODELS, altered, analysed, campaign, replaced, rungs
 from tests.browsing import barriers, opened
 
 DRAWN = ("throughput", "memory")
@@ -214,6 +214,25 @@ def test_the_short_answer_is_yes_or_says_why_not(folder: Path) -> None:
     assert re.match(r"2 of [\d,]+ planned trials are missing", page.trusted(analysis_of(lost)).why)
     few = page.trusted(analysed(campaign(blocks=3, samples=30, workloads=("throughput",))))
     assert few == page.Trusted(False, "3 blocks are too few for an interval.")
+    one = page.trusted(analysed(campaign(blocks=1, samples=30, workloads=("throughput",))))
+    assert one == page.Trusted(False, "1 block is too few for an interval.")
+    lines = campaign(blocks=5, samples=30, workloads=("throughput",))
+    without_twins = replaced(lines, lambda t: [] if "#" in t.label else t)
+    found = page.trusted(analysed(without_twins))
+    assert found == page.Trusted(
+        True,
+        "80 of 80 trials count, each checked page by page; no backend was compared with itself.",
+    )
+
+
+def test_one_block_on_one_processor_is_in_the_singular() -> None:
+    lines = campaign(blocks=1, samples=30, workloads=("throughput",))
+    head = altered(lines[0], environment__cpu_count=1)
+    found = analysed([head, *lines[1:]])
+    text = summary.to_markdown(found) + findings.source(found)
+    assert ", 1 processor, " in text
+    assert "(1 processor)" in text
+    assert ", 1 block, " in text
 
 
 def test_every_reader_sees_the_ten_charts_of_a_quick_run() -> None:

@@ -26,6 +26,13 @@ def test_paired_bars_say_what_each_is_and_leave_out_what_is_missing() -> None:
     )
 
 
+def test_what_has_no_value_has_no_words_and_a_panel_of_it_neither() -> None:
+    """A screen reader said "gevent, uvloop" without a number."""
+    rows: dict[str, list[Spread | None]] = {"threads": [one(30.0)], "trio": [None]}
+    bars = Bars([Panel("time", rows, US), Panel("memory", {"trio": [None]}, US)])
+    assert alt("A page", bars) == "Bar chart: A page. time: threads 30.0 µs."
+
+
 def test_a_stack_has_its_parts_but_the_smallest() -> None:
     stack = Stack({"sockets": 20.0, "model": 10.0, "dust": 0.1}, hatched=("model",))
     panel = Panel("time", {"threads": [stack]}, US)

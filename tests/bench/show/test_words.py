@@ -52,6 +52,13 @@ def test_names_agree_with_their_verbs() -> None:
     assert says("threads@3.14.2t", "crawl") == "threads@3.14.2t crawl"
 
 
+def test_where_every_backend_had_several_processors_none_is_said_to_have_them() -> None:
+    """At few slots all have them: a chart of async_await alone said so of its pages at 100."""
+    everywhere = {"client": [0, 1], "server": [0], "reason": None}
+    few = where(campaign(blocks=1, samples=30), lambda t: t.workload == "c10k", pinning=everywhere)
+    assert analysed(few).places is None
+
+
 def test_tables_and_charts_say_where_threads_ran() -> None:
     found = analysed(shared_with_the_server())
     assert found.places is not None

@@ -17,13 +17,13 @@ from bench.report.charts import Sheet, designed, kinds, laid_out, render_all
 from bench.report.charts.look import Format, Look, style
 from bench.report.charts.slide import Slide, spread_apart
 from bench.schema import TrialRecord
-from bench.show.figures import Bars, Figure, Panel
+from bench.show.figures import Bars, Figure, Lines, Panel, Stack
 from bench.show.measured import MS, US
 from bench.show.table import MISSING
 from bench.show.words import BY_SERVER, named
 from tests.bench import synthetic
 from tests.bench.report.charts.campaigns import changed, designs, made
-from tests.bench.report.looks import crowded
+from tests.bench.report.looks import crowded, crowds
 from tests.bench.synthetic import where
 
 
@@ -92,9 +92,20 @@ def test_the_long_name_of_a_loop_of_the_user_s_leaves_room_for_its_chart() -> No
     look = Look("wide", [*synthetic.MODELS, loop])
     with style(look):
         for figure in designs(renamed).values():
-            laid_out(figure, look)
+            slide = laid_out(figure, look)
+            if isinstance(figure.data, Lines) and figure.data.told:  # with a value at its end
+                assert crowds(figure.name, slide) == []
     assert named(loop) == "…tal.loops:make_loop"
     assert named("threads_one_processor@3.13.5t") == "threads_one_processor@3.13.5t"
+
+
+def test_bars_of_nothing_have_no_key() -> None:
+    """Memory that nobody could tell from 0 ended the report with a traceback."""
+    panel = Panel("memory", {label: [Stack({"user": 0.0})] for label in synthetic.MODELS}, US)
+    look = Look("wide", synthetic.MODELS)
+    with style(look):
+        slide = laid_out(Figure("a", "A", "", Bars([panel], parts={"user": "blue"})), look)
+    assert slide.figure.legends == []
 
 
 def test_no_word_of_a_title_is_left_alone() -> None:

@@ -166,6 +166,19 @@ def test_a_dotted_line_lies_above_the_lines_that_run_along_it() -> None:
     assert dotted.zorder > max(line.zorder for line in drawn if line is not dotted)
 
 
+def test_a_line_does_not_cross_the_letters_of_a_name_in_the_panel() -> None:
+    """A dotted line struck "threads" through."""
+    spread, axis = Spread(9.0, 8.0, 10.0, 5), Axis("", "values")
+    cloud = {"threads": [(1.0, 9.0), (10.0, 9.0)]}
+    plot = Plot({"threads": [LinePoint(1.0, spread)]}, axis, axis, clouds=cloud)
+    look = Look("wide", synthetic.MODELS)
+    with style(look):
+        texts = laid_out(Figure("a", "A", "", Lines([plot])), look).figure.texts
+    boxes = {text.get_text(): text.get_bbox_patch() for text in texts}
+    assert boxes["threads"] is not None
+    assert boxes["A"] is None
+
+
 def test_a_single_trial_has_a_line_through_its_percentiles() -> None:
     """A spectrum of one block was three marks on an empty slide: one trial had no line."""
     told = designs(made(blocks=1))["spectrum"]
