@@ -26,7 +26,7 @@ from crawlers.catalogue import OURS
 from tests.bench import committed
 from tools import rebuild, with_block
 
-MOST_BYTES = 19_800_000
+MOST_BYTES = 21_200_000
 """Most of it campaigns of the headlines, at 0.6 MB each: every further one narrows intervals."""
 DRAWN_WITH = "3.11.2"
 """The release of matplotlib that drew what is committed. Others may place a line elsewhere."""
