@@ -88,9 +88,9 @@ def groups_on(environment: Environment) -> tuple[list[CampaignGroup], list[Campa
 def over_campaigns(headline: Headline, question: str, environment: Environment) -> Headline | None:
     """A headline with what is published of its interpreter.
 
-    In its text the numbers on its processor, and behind it where they lie there and on each other
-    one that has an interval. As it is where none are published, and None where any of the others
-    do not bear it out.
+    In its text the numbers on its processor, and behind it where they lie there and on the other
+    that has an interval, or on all of them together. As it is where none are published, and None
+    where any of the others do not bear it out.
     """
     quantities = campaigns.quantities(headline, question, campaigns.group_of(environment))
     if not quantities or headline.say is None:
@@ -101,7 +101,12 @@ def over_campaigns(headline: Headline, question: str, environment: Environment) 
     if not borne_out(*(found for _, found in groups), *filter(None, map(numbers_of, few))):
         return None
     behind = []
-    for processor, numbers in groups:
+    if len(groups) > 2:  # so many names are not read
+        together = map(campaigns.on_all, zip(*(found for _, found in groups), strict=True))
+        ranges = f"{plural(len(groups), 'processor')}: {listing([*map(campaigns.ends, together)])}"
+        sources = {campaigns.source(found) for _, found in groups} - {"published"}
+        behind.append(ranges + f", some of {listing(sorted(sources))}" * bool(sources))
+    for processor, numbers in groups if not behind else ():
         ranges = f"{processor}: {listing([*map(campaigns.ends, numbers)])}"
         if (source := campaigns.source(numbers)) != "published":
             ranges += f", {source}"

@@ -72,8 +72,8 @@ WHERE: Final = {
     CRAWLED: "A crawl, at 100 slots",
 }
 DISPLACED: Final = (
-    "In a crawl the model takes longer for the same instructions: its code and the parser's displace "
-    "each other in the processor."
+    "In a crawl the model takes longer for the same instructions: its code and the parser's "
+    "displace each other in the processor."
 )
 TOTAL, SOCKETS, SHARED, REST = "page", "sockets", "shared", "model"
 NOT_SEPARABLE: Final = "not separable"

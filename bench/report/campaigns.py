@@ -321,11 +321,11 @@ def suffix(headline: Headline, question: str, environment: Environment) -> str:
     where = f"{source(quoted)} on " + f"{group.python}, " * (not same) + group.processor
     if others:
         where = f"published on {plural(len(found), 'processor')}"
-    together = map(_on_all, zip(*(quoted for _, quoted in found), strict=True))
+    together = map(on_all, zip(*(quoted for _, quoted in found), strict=True))
     return f"{where}: {listing([*map(ends, together, own)])}"
 
 
-def _on_all(numbers: Sequence[Quantity]) -> Quantity:
+def on_all(numbers: Sequence[Quantity]) -> Quantity:
     """One number of several groups: from their lowest end to their highest."""
     low, high = ends_of(number.combined for number in numbers)
     every = replace(numbers[0].combined, low=low, high=high)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -154,6 +155,21 @@ def test_processors_are_not_combined_and_stand_beside_each_other(
     cheap = made(tmp_path, 8, dear=0.8, cpu="Intel(R) Xeon(R) Processor")
     carry(monkeypatch, campaigns.combine([*folders, cheap]))
     assert "page" not in quotes.over([analysis_in(folders[0])])
+
+
+def test_a_document_gives_one_range_for_three_processors(
+    folders: list[Path], groups: Groups, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (own,) = groups.groups
+    ratio = own.numbers[RATIO]
+    wider = replace(ratio.combined, low=1.1, high=4.4)
+    wide = {**own.numbers, RATIO: ratio.model_copy(update={"combined": wider})}
+    others = [
+        own.model_copy(update={"processor": "Intel Xeon"}),
+        own.model_copy(update={"processor": "Ampere Altra", "numbers": wide}),
+    ]
+    carry(monkeypatch, groups.model_copy(update={"groups": [own, *others]}))
+    assert "** (3 processors: 1.10 to 4.4)" in quotes.over([analysis_in(folders[0])])["page"]
 
 
 def test_what_cannot_be_combined_is_refused(
