@@ -33,8 +33,7 @@ def alone_median(trial: TrialRecord) -> float | None:
 
 class Readers(Columns):
     def facts(self, analysis: Analysis, _: Measured) -> Mapping[str, str]:
-        python = analysis.campaign.environment.python
-        return {"what": f"{python}, {count(SEGMENT)}-byte segments"}
+        return {"python": analysis.campaign.environment.python}
 
 
 COLUMNS: Final = Readers(
@@ -55,13 +54,13 @@ COLUMNS: Final = Readers(
         "beside": Read("fast, beside", "… beside a thousand of them", WAIT, median_response),
     },
     head="user",
-    says="A slow reader ({what}) costs",
+    says="A slow reader ({python}) costs",
     caption="Slow readers, served",
     about="Memory for each of the slow readers, and the response time of other clients that ask "
     "for the same 1 MB.",
     figure=NAME,
     title="Memory of a server for each slow reader, and what other clients wait",
-    subtitle="1,000 clients that read 1 KB of 1 MB per second ({what}), and ten that read fast",
+    subtitle="1,000 clients that read 1 KB of 1 MB per second ({python}), and ten that read fast",
     panels={
         "KiB of the server for each": ("user",),
         "a fast client's answer of 1 MB": ("alone", "beside"),
