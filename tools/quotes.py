@@ -100,17 +100,16 @@ def over_campaigns(headline: Headline, question: str, environment: Environment) 
     groups = [(group.processor, found) for group in quoted if (found := numbers_of(group))]
     if not borne_out(*(found for _, found in groups), *filter(None, map(numbers_of, few))):
         return None
-    behind = []
+    shown = [(on, found, campaigns.source(found)) for on, found in groups]
     if len(groups) > 2:  # so many names are not read
-        together = map(campaigns.on_all, zip(*(found for _, found in groups), strict=True))
-        ranges = f"{plural(len(groups), 'processor')}: {listing([*map(campaigns.ends, together)])}"
-        sources = {campaigns.source(found) for _, found in groups} - {"published"}
-        behind.append(ranges + f", some of {listing(sorted(sources))}" * bool(sources))
-    for processor, numbers in groups if not behind else ():
-        ranges = f"{processor}: {listing([*map(campaigns.ends, numbers)])}"
-        if (source := campaigns.source(numbers)) != "published":
-            ranges += f", {source}"
-        behind.append(ranges)
+        sources = sorted({source for _, _, source in shown} - {"published"})
+        together = campaigns.on_all([found for _, found in groups])
+        source = f"some of {listing(sources)}" if sources else "published"
+        shown = [(plural(len(groups), "processor"), together, source)]
+    behind = [
+        f"{on}: {listing([*map(campaigns.ends, found)])}" + f", {source}" * (source != "published")
+        for on, found, source in shown
+    ]
     if any(overlap(numbers) for _, numbers in groups):
         behind.append("single blocks overlap, the medians of each campaign do not")
     # A campaign's few trials show no difference, so the sentence says what does.

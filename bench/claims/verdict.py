@@ -38,11 +38,12 @@ from bench.text import KIB, listing, plural
 TASKS: Final = "tasks"
 """The folder of the studies, beside those of campaigns."""
 SENTENCES: Final = Path(__file__).parent / "sentences"
+VALUES: Final = TypeAdapter(dict[str, Change | None])
+"""Of an experiment; not declared with its field, because what is measured imports no pydantic."""
 
 
 def _as_in_records(result: ExperimentResult) -> ExperimentResult:
-    # Not declared with its field: what is measured imports no pydantic.
-    TypeAdapter(dict[str, Change | None]).validate_python(result.values)
+    VALUES.validate_python(result.values)
     return result
 
 

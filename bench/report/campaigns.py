@@ -321,15 +321,21 @@ def suffix(headline: Headline, question: str, environment: Environment) -> str:
     where = f"{source(quoted)} on " + f"{group.python}, " * (not same) + group.processor
     if others:
         where = f"published on {plural(len(found), 'processor')}"
-    together = map(on_all, zip(*(quoted for _, quoted in found), strict=True))
+    together = on_all([quoted for _, quoted in found])
     return f"{where}: {listing([*map(ends, together, own)])}"
 
 
-def on_all(numbers: Sequence[Quantity]) -> Quantity:
-    """One number of several groups: from their lowest end to their highest."""
-    low, high = ends_of(number.combined for number in numbers)
-    every = replace(numbers[0].combined, low=low, high=high)
-    return numbers[0].model_copy(update={"combined": every})
+def on_all(groups: Sequence[Sequence[Quantity]]) -> list[Quantity]:
+    """The numbers of several groups: the first one's, from all their lowest ends to their highest.
+
+    Shapes: each group has the same numbers in the same order.
+    """
+    together = []
+    for number in zip(*groups, strict=True):
+        low, high = ends_of(quantity.combined for quantity in number)
+        every = replace(number[0].combined, low=low, high=high)
+        together.append(number[0].model_copy(update={"combined": every}))
+    return together
 
 
 def beside(headline: Headline, question: str, environment: Environment) -> Headline:

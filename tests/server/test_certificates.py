@@ -7,6 +7,7 @@ import os
 import signal
 import stat
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -47,10 +48,7 @@ def test_a_name_in_memory_ends_with_a_killed_server() -> None:
 def test_where_no_file_in_memory_is_allowed_it_is_a_temporary_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def refused(name: str) -> int:
-        raise PermissionError(errno.EPERM, f"no {name}")
-
-    monkeypatch.setattr(os, "memfd_create", refused)
+    monkeypatch.setattr(os, "memfd_create", Mock(side_effect=PermissionError(errno.EPERM, "no")))
     with published(MARK, None) as name:
         assert Path(name).read_bytes() == MARK
     assert not Path(name).exists()
@@ -59,10 +57,7 @@ def test_where_no_file_in_memory_is_allowed_it_is_a_temporary_one(
 def test_a_full_disk_is_named_and_leaves_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(descriptor: int, data: bytes) -> int:
-        raise OSError(errno.ENOSPC, f"no room for {len(data)} bytes in {descriptor}")
-
-    monkeypatch.setattr(os, "write", full)
+    monkeypatch.setattr(os, "write", Mock(side_effect=OSError(errno.ENOSPC, "no room")))
     place = tmp_path / "ca.pem"
     with pytest.raises(OSError, match=f"^{place}: no space left"), published(MARK, str(place)):
         pass
