@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from statistics import median
+
+from bench.analysis.stats.campaigns import FEWEST
 from bench.claims.ledger import USUAL
 from bench.claims.verdict import SENTENCES, ClaimNumber, judge, load
 from bench.costs import report as costs
 from bench.fleet import study as fleet
 from bench.launch import RESULTS, ROOT
 from bench.machine.instruments import INSTRUCTIONS
+from bench.report import campaigns
 from bench.text import KIB
 from crawlers.registry import MODELS
 from tests.bench import committed
 from tests.bench.sure import sure
+
+LOOPS = (*MODELS[1:], "uvloop", "gevent", "trio", "aiohttp")
 
 
 def words(page: str) -> str:
@@ -61,3 +67,32 @@ def test_what_the_pages_take_from_the_ledger() -> None:
     assert f"there are {unlocked:.0f} in a million" in words("chapter.md")
     pinned = claimed(second, "without-the-lock", "they all run on one processor")
     assert f"[{100 * (1 - pinned):.0f} % fewer pages]" in words("interpreters.md")
+
+
+def test_what_a_page_needs_more_by_the_published_campaigns() -> None:
+    """Five campaigns of a processor were in the table, and "5 to 8 µs" were of two processors."""
+    text, streams = words("notebook/method-studies.md"), list[float]()
+    for group in campaigns.published().groups:
+        if group.count < FEWEST:
+            continue
+        cells, rows = [], {}
+        for label in LOOPS:
+            keys = [
+                f"page/cpu_ms_per_1000/{point}-100/{label}" for point in ("throughput", "fetch")
+            ]
+            both = zip(*(group.numbers[key].values for key in keys), strict=True)
+            rows[label] = [(sure(crawled).value, sure(fetched).value) for crawled, fetched in both]
+            more = median(crawled - 1.06 * fetched for crawled, fetched in rows[label])
+            cells.append(f"{more:.1f}")
+        assert f"| {group.processor}, µs | {' | '.join(cells)} |" in text
+        pairs = zip(rows["async_await"], rows["generators"], strict=True)
+        streams += [ours[1] - theirs[1] for ours, theirs in pairs]
+    added = f"asyncio's streams add {min(streams):.0f} to {max(streams):.0f} µs to a fetched page"
+    assert added in words("findings.md")
+
+
+def test_how_often_the_reference_compares_a_backend_with_itself() -> None:
+    tested = committed.analysis().aa.tested
+    assert f"In {tested} comparisons of a backend with itself" in words(
+        "notebook/method-studies.md"
+    )
