@@ -122,7 +122,7 @@ class Material:
             "licence": cite.LICENCE,
             "campaign": f"campaign {head.campaign}, profile {head.profile}; "
             f"{machine(head.environment)}",
-            "trials": len(trials),
+            "trials": sum(trial.status != "refused" for trial in trials),
             "usable": sum(trial.status == "ok" for trial in trials),
             "experiments": "; ".join(
                 f"experiments {listing(runs)}; {where}" for where, runs in beside.items()

@@ -86,6 +86,13 @@ def test_a_campaign_of_one_workload_still_has_a_talk(workload: str) -> None:
     assert {"the-claim", "the-crawler", "the-price-on-no-chart"} <= {s.name for s in talk.slides}
 
 
+def test_a_trial_that_was_refused_did_not_get_a_page_wrong() -> None:
+    """Nine refusals of the reference were among those that did not give every page right."""
+    assert {t.status for t in committed().material.analysis.records.trials} == {"ok", "refused"}
+    named = committed().material.names()
+    assert named["trials"] == named["usable"]
+
+
 def test_the_committed_talk_is_what_the_records_give() -> None:
     """Rebuild with: python -m tools.rebuild documents."""
     assert PAGE.read_text() == slides.document(committed(), PAGE)
