@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from statistics import median
 
+from bench.analysis import stats
+from bench.analysis.stats import CPU_PER_1000
 from bench.analysis.stats.campaigns import FEWEST
 from bench.claims.ledger import USUAL
 from bench.claims.verdict import SENTENCES, ClaimNumber, judge, load
@@ -96,3 +98,35 @@ def test_how_often_the_reference_compares_a_backend_with_itself() -> None:
     assert f"In {tested} comparisons of a backend with itself" in words(
         "notebook/method-studies.md"
     )
+
+
+def test_what_a_page_costs_with_one_exchange_in_flight() -> None:
+    """The page still had the numbers of another processor when the reference was a new one."""
+    analysis, more = committed.analysis(), dict[str, float]()
+    for label in MODELS:
+        one, ten = (
+            stats.middle(map(CPU_PER_1000.value, analysis.at_point(point)[label]))
+            for point in ("few-1", "few-10")
+        )
+        more[label] = sure(one) / sure(ten)
+    assert {round(3 * more[label]) for label in MODELS[1:]} == {4}
+    less = f"of threads {100 * (1 - more['threads']):.0f} % less"
+    assert f"a page of a loop costs a third more, and {less}" in words("advice.md")
+
+
+def test_how_long_requests_wait_near_the_limit_and_far_below_it() -> None:
+    """ "A millisecond above theirs" was said of all processors, and holds on one."""
+
+    def p99s(name: str, rate: int, label: str) -> list[float]:
+        trials = committed.analysis(name).at_point(f"openloop-{rate}")[label]
+        return sorted(sure(trial.response_time).p99_ms for trial in trials)
+
+    def later(name: str) -> float:
+        loop, threads = (median(p99s(name, 4000, label)) for label in ("callbacks", "threads"))
+        return loop - threads
+
+    low, *_, high = p99s("reference", 16_000, "threads")
+    text = words("findings.md")
+    assert f"the p99 of the reference is {low:.1f} to {high:.0f} ms with threads" in text
+    here, xeon = later("reference"), later("headlines/20261128-145600-9c4af0")
+    assert f"at 4,000 is {here:.1f} ms above theirs, on the Intel Xeon {xeon:.1f}" in text
