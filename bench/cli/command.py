@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import errno
 import importlib
 import logging
 import os
@@ -133,6 +134,10 @@ def in_one_line(run: Callable[[], int], name: str = "") -> int:
         # The reader is gone. Python flushes once more at exit, so give it somewhere to write.
         discard(sys.stdout)
         return FAILED
+    except OSError as error:
+        if error.errno != errno.EMFILE:
+            raise
+        return complain("too many open files: raise ulimit -n", FAILED, name)
     return code
 
 

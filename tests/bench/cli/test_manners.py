@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -57,6 +58,13 @@ def test_a_full_disk_is_one_line(command: str, recorded: Path) -> None:
     done = bench(command, *([] if "-" in command else [str(recorded)]), shell="> /dev/full")
     assert done.returncode == 1
     assert done.stderr == "python -m bench: standard output: No space left on device\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_an_error_that_nobody_can_read_keeps_its_exit_code() -> None:
+    """It was 120: Python flushed once more."""
+    for line in ("--bogus", "list --profile none"):
+        assert bench(*line.split(), shell="2> /dev/full").returncode == 2
 
 
 @pytest.mark.parametrize(("number", "code"), [(errno.ENOSPC, 1), (errno.EACCES, 2)])
@@ -185,6 +193,15 @@ def test_an_overloaded_machine_is_one_line(
     assert (
         "the backends did not load in 60 s: this machine is overloaded" in capsys.readouterr().err
     )
+
+
+def test_too_few_descriptors_are_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With ulimit -n 9, starting a process was a traceback."""
+    monkeypatch.setattr(subprocess, "run", Mock(side_effect=OSError(errno.EMFILE, "Too many")))
+    assert main(["list", "--backends"]) == 1
+    assert capsys.readouterr().err == "python -m bench: too many open files: raise ulimit -n\n"
 
 
 # --- where it puts things ---------------------------------------------------------------
