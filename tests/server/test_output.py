@@ -50,6 +50,16 @@ def test_without_any_standard_stream_it_ends_with_1() -> None:
     assert shell("<&- >&- 2>&-").returncode == 1
 
 
+@pytest.mark.parametrize("redirection", ["2>&-", "2> /dev/full"])
+@pytest.mark.parametrize("arguments", ["--tls-version 1.3", "--bogus", "models none"])
+def test_an_error_that_nobody_can_read_keeps_its_exit_code(
+    redirection: str, arguments: str
+) -> None:
+    """It came on standard output, or the exit code was 120."""
+    done = shell(redirection, *arguments.split())
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "")
+
+
 def test_help_on_a_full_disk_is_an_error_without_a_buffer_too(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
