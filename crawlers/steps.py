@@ -29,6 +29,7 @@ from pathlib import Path
 from types import ModuleType
 
 from crawlers.chapter import CRAWLS, STEPS, judge, trace
+from crawlers.command import whole
 from crawlers.job import CrawlReport, Job, JobError, PageResult
 from crawlers.origins import make_origin, normal_root, origin_prefix
 from crawlers.terminal import Parser, complain
@@ -56,8 +57,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.svg and not options.trace:
         parser.error("--svg goes with --trace")
-    if options.trace is not None and options.trace < 1:
-        parser.error(f"--trace {options.trace}: must be at least 1 page")
     try:
         if options.all:
             return show_all(as_json=options.json)
@@ -100,17 +99,17 @@ def make_parser() -> argparse.ArgumentParser:
     add(
         "--break",
         dest="number",
-        type=int,
+        type=whole(0),
         nargs="?",
         const=0,
         metavar="N",
         help="list the exercises, or do one",
     )
     words = "show who has control in the four models, on a site of so many pages"
-    add("--trace", type=int, metavar="PAGES", help=words)
+    add("--trace", type=whole(1), metavar="PAGES", help=words)
     add("--svg", type=Path, metavar="FILE", help="with --trace: draw it to this file, too")
     add("--json", action="store_true", help="print one JSON object on standard output")
-    add("--slots", type=int, nargs=1, default=[], help=argparse.SUPPRESS)
+    add("--slots", type=whole(1), nargs=1, default=[], help=argparse.SUPPRESS)
     return parser
 
 
@@ -118,7 +117,7 @@ def chosen(text: str) -> str:
     """A step by its name or number, which counts from 1."""
     if text in STEPS:
         return text
-    if text.isdecimal() and 0 < int(text) <= len(STEPS):
+    if text.isascii() and text.isdecimal() and 0 < int(text) <= len(STEPS):
         return STEPS[int(text) - 1]
     raise JobError(f"no step {text!r}: list them with: python -m crawlers chapter")
 
@@ -340,7 +339,10 @@ def show_trace(pages: int, file: Path | None) -> int:
             module = import_module(f"crawlers.{model}")
             traces[model] = trace.trace(module, f"http://{site['listening']}/")
     if file is not None:  # before the first line, after which a reader such as head may leave
-        file.write_text(trace.svg(traces), "utf-8")
+        try:
+            file.write_text(trace.svg(traces), "utf-8")
+        except OSError as error:  # of a full disk it names no file
+            raise OSError(error.errno, error.strerror, str(file)) from None
     for model, turns in traces.items():
         print(model)
         for who, begun, ended, does, waits in turns:

@@ -7,8 +7,8 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from typing import NoReturn
+from contextlib import contextmanager
+from typing import NoReturn, TextIO
 
 SIZE = re.compile(r"[1-9][0-9]{0,3}")
 
@@ -28,9 +28,7 @@ def writing() -> Iterator[None]:
         if sys.stdout is not None:
             sys.stdout.flush()
     except OSError as error:
-        # Python flushes again at exit, so give it something to flush to.
-        with open(os.devnull, "w") as nothing:
-            os.dup2(nothing.fileno(), sys.stdout.fileno())
+        discard(sys.stdout)
         if not isinstance(error, BrokenPipeError):
             raise OutputError(error.strerror) from error
 
@@ -52,8 +50,16 @@ class Parser(argparse.ArgumentParser):
 def complain(message: str) -> None:
     """Print one line on standard error, without anything that could control a terminal."""
     if sys.stderr is not None:
-        with suppress(OSError):
+        try:
             print(f"crawlers: {printable(message)}", file=sys.stderr)
+        except OSError:
+            discard(sys.stderr)
+
+
+def discard(stream: TextIO) -> None:
+    """Send what is still buffered to nowhere: Python flushes again at exit."""
+    with open(os.devnull, "w") as nothing:
+        os.dup2(nothing.fileno(), stream.fileno())
 
 
 def printable(text: str) -> str:
