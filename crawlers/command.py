@@ -100,7 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
             with writing():
                 return steps.main(given[1:])
-        options = make_parser().parse_args(given)
+        options = make_parser().parse_intermixed_args(given)  # a URL may come after an option
         if options.list:
             return list_backends(as_object=options.json)
         return run(options)

@@ -54,7 +54,7 @@ FIELDS = re.compile(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command, and return the exit status."""
     parser = make_parser()
-    options = parser.parse_args(arguments)
+    options = parser.parse_intermixed_args(arguments)  # a URL may come after an option
     if options.svg and not options.trace:
         parser.error("--svg goes with --trace")
     try:
@@ -195,7 +195,9 @@ def run(step: str, url: str, patch: str, slots: Sequence[int]) -> judge.Answer:
 def show_one(options: argparse.Namespace) -> int:
     """Run one step: here on a URL, or by the judge on a site of its own."""
     step = chosen(options.step)
-    patch = exercise(options.number)[3] if options.number else ""
+    *_, own, patch = exercise(options.number) if options.number else (step, "")
+    if own != step:
+        raise JobError(f"exercise {options.number} is of the step {own}")
     if options.url is None and step in CRAWLS:
         with judge.serving(SITE) as site:
             answer = judge.run(step, site)

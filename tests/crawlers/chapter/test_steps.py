@@ -83,6 +83,8 @@ def test_a_step_by_its_number_crawls_a_url_or_a_site_of_its_own(site: judge.Answ
         (["14"], 2, "no step '14'"),
         (["\u0663"], 2, "no step '\u0663'"),
         (["--break", "9"], 2, "no exercise 9"),
+        (["--break", "2", "1", "http://127.0.0.1:1/"], 2, "exercise 2 is of the step "),
+        (["1", "--json", "http://127.0.0.1:1/"], 1, "http://127.0.0.1:1/: connection refused"),
         (["1", "http://192.0.2.1/"], 2, "not on this machine"),
         (["1", "https://127.0.0.1/"], 2, "do not speak TLS"),
         (["1", "http://127.0.0.1:1/"], 1, "http://127.0.0.1:1/: connection refused"),
