@@ -33,6 +33,9 @@ from bench.text import one_line
 MIN_ADDRESS_SPACE = 1 << 30
 """Bytes that numpy, scipy and matplotlib need, with room to work."""
 
+LIMITS = {errno.EMFILE: "ulimit -n", errno.EAGAIN: "ulimit -u or pids.max"}
+"""What is too low where a process cannot start."""
+
 OVERVIEW = """\
 Compares one web crawler, written once for each concurrency model, against a local
 fixture server. Every trial runs in a fresh process on its own processor, and is
@@ -135,9 +138,9 @@ def in_one_line(run: Callable[[], int], name: str = "") -> int:
         discard(sys.stdout)
         return FAILED
     except OSError as error:
-        if error.errno != errno.EMFILE:
+        if error.errno not in LIMITS:
             raise
-        return complain("too many open files: raise ulimit -n", FAILED, name)
+        return complain(f"{error.strerror}: raise {LIMITS[error.errno]}", FAILED, name)
     return code
 
 

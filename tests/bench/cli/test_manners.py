@@ -195,13 +195,23 @@ def test_an_overloaded_machine_is_one_line(
     )
 
 
-def test_too_few_descriptors_are_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("number", "limit"), [(errno.EMFILE, "ulimit -n"), (errno.EAGAIN, "ulimit -u or pids.max")]
+)
+def test_a_limit_too_low_to_start_a_process_is_one_line(
+    number: int, limit: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With ulimit -n 9, starting a process was a traceback."""
-    monkeypatch.setattr(subprocess, "run", Mock(side_effect=OSError(errno.EMFILE, "Too many")))
+    """It was a traceback."""
+    monkeypatch.setattr(subprocess, "run", Mock(side_effect=OSError(number, "No")))
     assert main(["list", "--backends"]) == 1
-    assert capsys.readouterr().err == "python -m bench: too many open files: raise ulimit -n\n"
+    assert capsys.readouterr().err == f"python -m bench: No: raise {limit}\n"
+
+
+def test_openblas_starts_no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it could not, it sent SIGINT: the user was told "interrupted"."""
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    assert main(["list"]) == 0
+    assert os.environ["OPENBLAS_NUM_THREADS"] == "1"
 
 
 # --- where it puts things ---------------------------------------------------------------
