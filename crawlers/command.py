@@ -323,7 +323,10 @@ def conformance(arguments: Sequence[str]) -> int:
     # pytest's usual folder is shared: runs side by side that tidy it up fail one another.
     with TemporaryDirectory(prefix="conformance-") as folder:
         own = f"--basetemp={folder}/pytest"
-        done = subprocess.run([*command, own, *chosen, *options], check=False, env=environment)
+        try:
+            done = subprocess.run([*command, own, *chosen, *options], check=False, env=environment)
+        except BlockingIOError:
+            raise ChildProcessError("pytest did not start: raise ulimit -u or pids.max") from None
         return done.returncode
 
 

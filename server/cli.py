@@ -203,6 +203,11 @@ def guarded(program: str, work: Callable[[], None]) -> int:
     except (OSError, MemoryError) as error:
         complain(f"{program}: {one_line(str(error)) or 'out of memory'}")
         return 1
+    except RuntimeError as error:
+        if str(error) != "can't start new thread":
+            raise
+        complain(f"{program}: {error}: raise ulimit -u or pids.max")
+        return 1
     except KeyboardInterrupt:
         return 0  # stopped on request, before the server was ready
     finally:
