@@ -29,10 +29,9 @@ from pathlib import Path
 from types import ModuleType
 
 from crawlers.chapter import CRAWLS, STEPS, judge, trace
-from crawlers.command import whole
 from crawlers.job import CrawlReport, Job, JobError, PageResult
 from crawlers.origins import make_origin, normal_root, origin_prefix
-from crawlers.terminal import Parser, complain
+from crawlers.terminal import Parser, complain, whole
 
 SITE = "tree:200:5:2048"
 FEW, MANY = 10, 100

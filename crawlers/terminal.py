@@ -1,4 +1,4 @@
-"""The terminal: errors in one line, nothing that could control it, and its size."""
+"""The terminal: arguments, errors in one line, nothing that could control it, and its size."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NoReturn, TextIO
 
 SIZE = re.compile(r"[1-9][0-9]{0,3}")
+MOST = 10**9
+"""Largest number that an option takes."""
 
 
 class OutputError(Exception):
@@ -45,6 +47,27 @@ class Parser(argparse.ArgumentParser):
         """Print the message and exit."""
         complain(f"{message} (see --help)")
         sys.exit(2)
+
+
+def between(least: float, most: float, kind: Callable[[str], float]) -> Callable[[str], float]:
+    """An argument type: a number from ``least`` to ``most``."""
+
+    def number(text: str) -> float:
+        try:
+            value = kind(text if text.isascii() else "")
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"not a number: {text!r}") from None
+        if not least <= value <= most:
+            end = f"at least {least}" if value < least else f"at most {most:.0f}"
+            raise argparse.ArgumentTypeError(f"must be {end}, not {text}")
+        return value
+
+    return number
+
+
+def whole(least: int) -> Callable[[str], float]:
+    """An argument type: a whole number that is not below ``least``."""
+    return between(least, MOST, int)
 
 
 def complain(message: str) -> None:
