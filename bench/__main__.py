@@ -39,6 +39,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None and _is_usual(signal.SIGINT):
         # An exception during an import would end in a traceback, and there is nothing to clean up.
         signal.signal(signal.SIGINT, _leave)
+    # Without room for a thread for each processor, OpenBLAS would send this process a SIGINT.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from bench.cli import command
 

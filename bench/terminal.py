@@ -154,4 +154,5 @@ def prepare_streams() -> Output:
         cast("Any", stream).reconfigure(errors="backslashreplace")
     output = Output(sys.stdout)
     sys.stdout = cast("TextIO", output)
+    sys.stderr = cast("TextIO", Output(sys.stderr))
     return output

@@ -37,10 +37,12 @@ from crawlers.summary import (
 from crawlers.terminal import (
     OutputError,
     Parser,
+    between,
     complain,
     forget_impossible_size,
     open_closed_streams,
     printable,
+    whole,
     writing,
 )
 
@@ -81,8 +83,6 @@ Exit codes: 0 all passed, 1 some failed, 2 bad usage or interrupted; others are 
 DEFAULTS = Job(("http://127.0.0.1/",))
 ALL = "all"
 OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
-MOST = 10**9
-"""Largest number that an option takes."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -100,7 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
             with writing():
                 return steps.main(given[1:])
-        options = make_parser().parse_args(given)
+        options = make_parser().parse_intermixed_args(given)  # a URL may come after an option
         if options.list:
             return list_backends(as_object=options.json)
         return run(options)
@@ -118,27 +118,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return FAILED
     except KeyboardInterrupt:
         return INTERRUPTED
-
-
-def between(least: float, most: float, kind: Callable[[str], float]) -> Callable[[str], float]:
-    """An argument type: a number from ``least`` to ``most``."""
-
-    def number(text: str) -> float:
-        try:
-            value = kind(text if text.isascii() else "")
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"not a number: {text!r}") from None
-        if not least <= value <= most:
-            end = f"at least {least}" if value < least else f"at most {most:.0f}"
-            raise argparse.ArgumentTypeError(f"must be {end}, not {text}")
-        return value
-
-    return number
-
-
-def whole(least: int) -> Callable[[str], float]:
-    """An argument type: a whole number that is not below ``least``."""
-    return between(least, MOST, int)
 
 
 def seconds(least: float) -> Callable[[str], float]:
@@ -323,7 +302,10 @@ def conformance(arguments: Sequence[str]) -> int:
     # pytest's usual folder is shared: runs side by side that tidy it up fail one another.
     with TemporaryDirectory(prefix="conformance-") as folder:
         own = f"--basetemp={folder}/pytest"
-        done = subprocess.run([*command, own, *chosen, *options], check=False, env=environment)
+        try:
+            done = subprocess.run([*command, own, *chosen, *options], check=False, env=environment)
+        except BlockingIOError:
+            raise ChildProcessError("pytest did not start: raise ulimit -u or pids.max") from None
         return done.returncode
 
 

@@ -31,7 +31,7 @@ from types import ModuleType
 from crawlers.chapter import CRAWLS, STEPS, judge, trace
 from crawlers.job import CrawlReport, Job, JobError, PageResult
 from crawlers.origins import make_origin, normal_root, origin_prefix
-from crawlers.terminal import Parser, complain
+from crawlers.terminal import Parser, complain, whole
 
 SITE = "tree:200:5:2048"
 FEW, MANY = 10, 100
@@ -53,11 +53,9 @@ FIELDS = re.compile(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command, and return the exit status."""
     parser = make_parser()
-    options = parser.parse_args(arguments)
+    options = parser.parse_intermixed_args(arguments)  # a URL may come after an option
     if options.svg and not options.trace:
         parser.error("--svg goes with --trace")
-    if options.trace is not None and options.trace < 1:
-        parser.error(f"--trace {options.trace}: must be at least 1 page")
     try:
         if options.all:
             return show_all(as_json=options.json)
@@ -100,17 +98,17 @@ def make_parser() -> argparse.ArgumentParser:
     add(
         "--break",
         dest="number",
-        type=int,
+        type=whole(0),
         nargs="?",
         const=0,
         metavar="N",
         help="list the exercises, or do one",
     )
     words = "show who has control in the four models, on a site of so many pages"
-    add("--trace", type=int, metavar="PAGES", help=words)
+    add("--trace", type=whole(1), metavar="PAGES", help=words)
     add("--svg", type=Path, metavar="FILE", help="with --trace: draw it to this file, too")
     add("--json", action="store_true", help="print one JSON object on standard output")
-    add("--slots", type=int, nargs=1, default=[], help=argparse.SUPPRESS)
+    add("--slots", type=whole(1), nargs=1, default=[], help=argparse.SUPPRESS)
     return parser
 
 
@@ -118,7 +116,7 @@ def chosen(text: str) -> str:
     """A step by its name or number, which counts from 1."""
     if text in STEPS:
         return text
-    if text.isdecimal() and 0 < int(text) <= len(STEPS):
+    if text.isascii() and text.isdecimal() and 0 < int(text) <= len(STEPS):
         return STEPS[int(text) - 1]
     raise JobError(f"no step {text!r}: list them with: python -m crawlers chapter")
 
@@ -196,7 +194,9 @@ def run(step: str, url: str, patch: str, slots: Sequence[int]) -> judge.Answer:
 def show_one(options: argparse.Namespace) -> int:
     """Run one step: here on a URL, or by the judge on a site of its own."""
     step = chosen(options.step)
-    patch = exercise(options.number)[3] if options.number else ""
+    *_, own, patch = exercise(options.number) if options.number else (step, "")
+    if own != step:
+        raise JobError(f"exercise {options.number} is of the step {own}")
     if options.url is None and step in CRAWLS:
         with judge.serving(SITE) as site:
             answer = judge.run(step, site)
@@ -340,7 +340,10 @@ def show_trace(pages: int, file: Path | None) -> int:
             module = import_module(f"crawlers.{model}")
             traces[model] = trace.trace(module, f"http://{site['listening']}/")
     if file is not None:  # before the first line, after which a reader such as head may leave
-        file.write_text(trace.svg(traces), "utf-8")
+        try:
+            file.write_text(trace.svg(traces), "utf-8")
+        except OSError as error:  # of a full disk it names no file
+            raise OSError(error.errno, error.strerror, str(file)) from None
     for model, turns in traces.items():
         print(model)
         for who, begun, ended, does, waits in turns:

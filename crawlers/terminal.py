@@ -1,4 +1,4 @@
-"""The terminal: errors in one line, nothing that could control it, and its size."""
+"""The terminal: arguments, errors in one line, nothing that could control it, and its size."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from typing import NoReturn
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NoReturn, TextIO
 
 SIZE = re.compile(r"[1-9][0-9]{0,3}")
+MOST = 10**9
+"""Largest number that an option takes."""
 
 
 class OutputError(Exception):
@@ -28,9 +30,7 @@ def writing() -> Iterator[None]:
         if sys.stdout is not None:
             sys.stdout.flush()
     except OSError as error:
-        # Python flushes again at exit, so give it something to flush to.
-        with open(os.devnull, "w") as nothing:
-            os.dup2(nothing.fileno(), sys.stdout.fileno())
+        discard(sys.stdout)
         if not isinstance(error, BrokenPipeError):
             raise OutputError(error.strerror) from error
 
@@ -49,11 +49,40 @@ class Parser(argparse.ArgumentParser):
         sys.exit(2)
 
 
+def between(least: float, most: float, kind: Callable[[str], float]) -> Callable[[str], float]:
+    """An argument type: a number from ``least`` to ``most``."""
+
+    def number(text: str) -> float:
+        try:
+            value = kind(text if text.isascii() else "")
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"not a number: {text!r}") from None
+        if not least <= value <= most:
+            end = f"at least {least}" if value < least else f"at most {most:.0f}"
+            raise argparse.ArgumentTypeError(f"must be {end}, not {text}")
+        return value
+
+    return number
+
+
+def whole(least: int) -> Callable[[str], float]:
+    """An argument type: a whole number that is not below ``least``."""
+    return between(least, MOST, int)
+
+
 def complain(message: str) -> None:
     """Print one line on standard error, without anything that could control a terminal."""
     if sys.stderr is not None:
-        with suppress(OSError):
+        try:
             print(f"crawlers: {printable(message)}", file=sys.stderr)
+        except OSError:
+            discard(sys.stderr)
+
+
+def discard(stream: TextIO) -> None:
+    """Send what is still buffered to nowhere: Python flushes again at exit."""
+    with open(os.devnull, "w") as nothing:
+        os.dup2(nothing.fileno(), stream.fileno())
 
 
 def printable(text: str) -> str:

@@ -140,6 +140,8 @@ def client_context(
         context.verify_mode = ssl.CERT_NONE
     elif cafile is None:
         context.load_default_certs()
+    elif os.path.exists(cafile) and not os.path.isfile(cafile):  # a FIFO waits for a writer
+        raise JobError(f"--cafile {cafile}: not a regular file")
     else:
         try:
             context.load_verify_locations(cafile)

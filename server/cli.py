@@ -7,14 +7,13 @@ import contextlib
 import os
 import resource
 import signal
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from server.addresses import AddressError, bind, is_loopback, is_wildcard, name_of, parse_address
 from server.certificates import KINDS, VERSIONS, TlsError, Wanted, prepared
 from server.delays import DelayError, parse_delay
-from server.output import one_line, say
+from server.output import complain, one_line, say
 from server.signals import interrupt, on_stop
 from server.sites.site import SiteError
 from server.sites.specs import make_site
@@ -67,7 +66,8 @@ class Parser(argparse.ArgumentParser):
         say(self.format_help().rstrip())
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {one_line(message)} (--help explains)\n")
+        complain(f"{self.prog}: {one_line(message)} (--help explains)")
+        self.exit(2)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -198,10 +198,15 @@ def guarded(program: str, work: Callable[[], None]) -> int:
     try:
         work()
     except (SiteError, DelayError, AddressError, TlsError) as error:
-        print(f"{program}: {one_line(str(error))} (--help explains)", file=sys.stderr)
+        complain(f"{program}: {one_line(str(error))} (--help explains)")
         return 2
     except (OSError, MemoryError) as error:
-        print(f"{program}: {one_line(str(error)) or 'out of memory'}", file=sys.stderr)
+        complain(f"{program}: {one_line(str(error)) or 'out of memory'}")
+        return 1
+    except RuntimeError as error:
+        if str(error) != "can't start new thread":
+            raise
+        complain(f"{program}: {error}: raise ulimit -u or pids.max")
         return 1
     except KeyboardInterrupt:
         return 0  # stopped on request, before the server was ready

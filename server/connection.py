@@ -29,6 +29,7 @@ from server.sites.site import Resource, Site
 MAX_HEAD = 16 * 1024  # bytes of a request head; nginx and Apache take 8 KB per line
 MAX_TAILS = 256  # tails remembered; a crawler needs one or two
 MAX_TAIL = 2048  # bytes; longer tails are parsed each time
+MAX_READY = 16  # answers in a write; a client that reads none gets no more
 LINGER_S = 2.0  # how long a refused client may go on sending
 
 # A line that needs no parser before a lookup in the routes.
@@ -178,6 +179,8 @@ class Connection(asyncio.Protocol):
         """See :class:`asyncio.Protocol`."""
         self.paused = False
         self.transport.resume_reading()
+        if self.buffer:
+            self._read(b"")
 
     # --- the slow path ---
 
@@ -204,6 +207,11 @@ class Connection(asyncio.Protocol):
                 if not begun and (ready or self.queue):
                     self.core.ledger.pipelined += 1
                 begun = False
+                if len(ready) == MAX_READY:
+                    self._send(ready)
+                    if self.paused:
+                        self.buffer = data[place:]
+                        break
                 if not 65 <= data[place] <= 90 and data[place] != 13:
                     raise bad("not an HTTP request")
                 limit = place + MAX_HEAD

@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator
+from typing import TextIO
 
 
 def open_closed_streams() -> None:
@@ -29,9 +30,25 @@ def say(text: str) -> None:
         print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
 
 
+def complain(text: str) -> None:
+    """Print a line on standard error, if that can be written."""
+    if sys.stderr is not None:
+        try:
+            print(text, file=sys.stderr)
+        except OSError:
+            _discard(sys.stderr)
+
+
 def one_line(text: str) -> str:
     """Text for a terminal: line ends and control characters become visible escapes."""
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+
+
+def _discard(stream: TextIO) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stream.fileno())
+        os.close(null)
 
 
 @contextlib.contextmanager
@@ -40,9 +57,6 @@ def _explained() -> Iterator[None]:
         yield
     except OSError as error:
         # The interpreter would try once more at its end, and print a traceback.
-        with contextlib.suppress(OSError, ValueError):
-            null = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(null, sys.stdout.fileno())
-            os.close(null)
+        _discard(sys.stdout)
         reason = os.strerror(error.errno or 0).lower()
         raise OSError(f"cannot write to standard output: {reason}") from None

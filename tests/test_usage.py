@@ -78,9 +78,9 @@ CRAWLERS = [
     ("conformance asyncio:nope", "crawlers: loop asyncio:nope: AttributeError: "),
     ("conformance thread", "did you mean threads? "),
     ("chapter --svg x", "--svg goes with --trace"),
-    ("chapter --trace 0", "at least 1 page"),
+    ("chapter --trace 0", "argument --trace: must be at least 1, not 0"),
     ("chapter 3 ''", "not a usable URL"),
-    ("chapter --trace 'a\nb'", "invalid int value"),
+    ("chapter --trace 'a\nb'", "argument --trace: not a number: 'a\\nb'"),
 ]
 SERVER = [
     ("--listen 0.0.0.0:0", "--any-address"),

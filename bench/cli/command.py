@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import errno
 import importlib
 import logging
 import os
@@ -31,6 +32,9 @@ from bench.text import one_line
 
 MIN_ADDRESS_SPACE = 1 << 30
 """Bytes that numpy, scipy and matplotlib need, with room to work."""
+
+LIMITS = {errno.EMFILE: "ulimit -n", errno.EAGAIN: "ulimit -u or pids.max"}
+"""What is too low where a process cannot start."""
 
 OVERVIEW = """\
 Compares one web crawler, written once for each concurrency model, against a local
@@ -133,6 +137,10 @@ def in_one_line(run: Callable[[], int], name: str = "") -> int:
         # The reader is gone. Python flushes once more at exit, so give it somewhere to write.
         discard(sys.stdout)
         return FAILED
+    except OSError as error:
+        if error.errno not in LIMITS:
+            raise
+        return complain(f"{error.strerror}: raise {LIMITS[error.errno]}", FAILED, name)
     return code
 
 

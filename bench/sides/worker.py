@@ -125,8 +125,11 @@ def interpreter(family: str) -> dict[str, str | int]:
 
 def write(path: str, values: Sequence[float], kind: Literal["d", "l"] = "d") -> int:
     """Write doubles or integers as an ``array`` keeps them; returns how many there are."""
-    with open(path, "wb") as file:
-        array(kind, values).tofile(file)
+    try:
+        with open(path, "wb") as file:
+            array(kind, values).tofile(file)
+    except OSError as error:  # of a full disk it names no file
+        raise OSError(error.errno, error.strerror, path) from None
     return len(values)
 
 

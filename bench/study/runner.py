@@ -204,8 +204,11 @@ class Process(Child):
     """
 
     def __init__(self, what: str, arguments: Sequence[str], cores: Sequence[int]) -> None:
-        with without_huge_pages():
-            super().__init__(f"the process of {what}", arguments)
+        try:
+            with without_huge_pages():
+                super().__init__(f"the process of {what}", arguments)
+        except ProcessError as error:
+            raise Lost(str(error)) from None
         cpu.pin(self.pid, list(cores))
 
     def answer(self) -> Any:  # noqa: ANN401

@@ -15,12 +15,14 @@ from contextlib import suppress
 from importlib.util import find_spec
 from itertools import cycle
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from bench.launch import ROOT
 from bench.machine import interpreters
 from crawlers import registry
+from crawlers.command import main
 from crawlers.conformance.conftest import GIVE_UP, Resources
 from crawlers.registry import MODELS
 from tests.crawlers.backends import IN_CHILDREN
@@ -222,3 +224,13 @@ def test_what_is_left_has_a_name() -> None:
         assert "1 × thread waits" in str(left)
         assert f"to {server.getsockname()}" in str(left)
     stop.set()
+
+
+def test_a_system_without_room_for_pytest_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was a traceback."""
+    monkeypatch.setattr(subprocess, "run", Mock(side_effect=BlockingIOError))
+    assert main(["conformance", "threads"]) == 1
+    said = "crawlers: pytest did not start: raise ulimit -u or pids.max\n"
+    assert capsys.readouterr().err == said

@@ -247,6 +247,18 @@ def test_help_on_a_full_disk_is_one_line(
     assert "No space left on device" in done.stderr
 
 
+def test_a_url_may_come_after_options(tree: Running) -> None:
+    """It was an unrecognized argument."""
+    assert run("callbacks", "-c", "5", tree.url, "-q").returncode == 0
+
+
+@pytest.mark.parametrize("arguments", ["threads --bogus", "threads", "chapter 99"])
+def test_an_error_on_a_full_disk_keeps_its_exit_code(arguments: str) -> None:
+    """It was 120: Python flushed once more."""
+    line = f"exec {shlex.quote(sys.executable)} -m crawlers {arguments} 2> /dev/full"
+    assert subprocess.run(["sh", "-c", line], capture_output=True, timeout=300).returncode == 2
+
+
 def test_a_process_that_ends_too_early_is_one_line(
     tree: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import os
 import socket
 import ssl
 import threading
@@ -12,6 +13,7 @@ from asyncio import sslproto
 from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from unittest.mock import Mock
@@ -22,7 +24,7 @@ import pytest
 from crawlers import async_await, registry
 from crawlers.conformance.scripted import Connection, ScriptedServer, Wire, ok
 from crawlers.http import RECV_SIZE, Exchange
-from crawlers.job import Job
+from crawlers.job import Job, JobError
 from crawlers.kinds import ERROR_KINDS, error_kind
 from crawlers.recorder import NullRecorder
 from crawlers.stop import Stop
@@ -170,6 +172,13 @@ def test_trust_by_default_and_without() -> None:
     assert careless.verify_mode is ssl.CERT_NONE
     assert careless.minimum_version is ssl.TLSVersion.TLSv1_2
     assert client_context(None, False) is careful
+
+
+def test_a_fifo_is_no_cafile(tmp_path: Path) -> None:
+    """OpenSSL waited for a writer, for ever."""
+    os.mkfifo(fifo := tmp_path / "fifo")
+    with pytest.raises(JobError, match=f"--cafile {fifo}: not a regular file"):
+        client_context(str(fifo), insecure=False)
 
 
 def test_a_record_fits_into_one_receive() -> None:

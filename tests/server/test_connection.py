@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.connection import Core
+from server.connection import MAX_READY, Core
 from server.delays import Delay
 from server.sites.specs import make_site
 from tests.server.fixture_server import get
@@ -160,6 +160,29 @@ def test_a_client_that_does_not_read_is_not_read_from() -> None:
     assert not wire.reading
     connection.resume_writing()
     assert wire.reading
+
+
+def test_no_more_requests_are_answered_than_the_client_reads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One receive held thousands of requests, and their answers hundreds of megabytes."""
+    core, _ = new_core()
+    connection, wire = connect(core)
+
+    def full(data: bytes) -> None:
+        Wire.write(wire, data)
+        connection.pause_writing()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(wire, "write", full)
+        connection.data_received(get("/") * 100 + PART)
+        assert len(statuses(wire.written)) == MAX_READY
+        connection.resume_writing()
+        assert (len(statuses(wire.written)), wire.reading) == (2 * MAX_READY, False)
+    connection.resume_writing()
+    connection.data_received(get("/")[9:])
+    assert statuses(wire.written) == [200] * 101
+    assert core.ledger.summary(False)["pipelined"] == 100
 
 
 def test_the_ledger_counts_what_was_asked() -> None:

@@ -50,6 +50,26 @@ def test_without_any_standard_stream_it_ends_with_1() -> None:
     assert shell("<&- >&- 2>&-").returncode == 1
 
 
+@pytest.mark.parametrize("redirection", ["2>&-", "2> /dev/full"])
+@pytest.mark.parametrize("arguments", ["--tls-version 1.3", "--bogus", "models none"])
+def test_an_error_that_nobody_can_read_keeps_its_exit_code(
+    redirection: str, arguments: str
+) -> None:
+    """It came on standard output, or the exit code was 120."""
+    done = shell(redirection, *arguments.split())
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "")
+
+
+def test_a_system_without_a_thread_for_it_is_one_line() -> None:
+    """It was a traceback."""
+    work = "import _thread; _thread.start_joinable_thread = _thread.start_new_thread = fail"
+    fail = 'def fail(*_, **__): raise RuntimeError("can\'t start new thread")'
+    serve = "from server.__main__ import main; raise SystemExit(main(['--exit-with-parent']))"
+    done = python("-c", "\n".join([fail, work, serve]))
+    said = "python -m server: can't start new thread: raise ulimit -u or pids.max\n"
+    assert (done.returncode, done.stderr) == (1, said)
+
+
 def test_help_on_a_full_disk_is_an_error_without_a_buffer_too(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -57,6 +58,13 @@ def test_a_full_disk_is_one_line(command: str, recorded: Path) -> None:
     done = bench(command, *([] if "-" in command else [str(recorded)]), shell="> /dev/full")
     assert done.returncode == 1
     assert done.stderr == "python -m bench: standard output: No space left on device\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_an_error_that_nobody_can_read_keeps_its_exit_code() -> None:
+    """It was 120: Python flushed once more."""
+    for line in ("--bogus", "list --profile none"):
+        assert bench(*line.split(), shell="2> /dev/full").returncode == 2
 
 
 @pytest.mark.parametrize(("number", "code"), [(errno.ENOSPC, 1), (errno.EACCES, 2)])
@@ -185,6 +193,25 @@ def test_an_overloaded_machine_is_one_line(
     assert (
         "the backends did not load in 60 s: this machine is overloaded" in capsys.readouterr().err
     )
+
+
+@pytest.mark.parametrize(
+    ("number", "limit"), [(errno.EMFILE, "ulimit -n"), (errno.EAGAIN, "ulimit -u or pids.max")]
+)
+def test_a_limit_too_low_to_start_a_process_is_one_line(
+    number: int, limit: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was a traceback."""
+    monkeypatch.setattr(subprocess, "run", Mock(side_effect=OSError(number, "No")))
+    assert main(["list", "--backends"]) == 1
+    assert capsys.readouterr().err == f"python -m bench: No: raise {limit}\n"
+
+
+def test_openblas_starts_no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it could not, it sent SIGINT: the user was told "interrupted"."""
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    assert main(["list"]) == 0
+    assert os.environ["OPENBLAS_NUM_THREADS"] == "1"
 
 
 # --- where it puts things ---------------------------------------------------------------

@@ -420,3 +420,9 @@ def test_the_recorder_does_not_change_how_malloc_maps_large_blocks(tmp_path: Pat
     if first < 1:
         pytest.skip("this malloc does not map each large block anew")
     assert then > first / 2
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_a_full_folder_for_times_is_named() -> None:
+    with pytest.raises(OSError, match="No space left on device: '/dev/full'"):
+        worker.write("/dev/full", [1.0])

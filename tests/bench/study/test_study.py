@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from rich.console import Console
@@ -168,3 +170,11 @@ def test_a_process_that_fails_is_one_clear_line() -> None:
         pytest.raises(Lost, match="Expecting value"),
     ):
         child.answer()
+
+
+def test_a_process_that_does_not_start_loses_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ended the study in a traceback."""
+    full = Mock(side_effect=BlockingIOError(errno.EAGAIN, "No room"))
+    monkeypatch.setattr("bench.sides.process.spawn", full)
+    with pytest.raises(Lost, match="the process of trio did not start: No room"):
+        Process("trio", ["-c", ""], [])

@@ -81,7 +81,10 @@ def test_a_step_by_its_number_crawls_a_url_or_a_site_of_its_own(site: judge.Answ
     ("arguments", "status", "says"),
     [
         (["14"], 2, "no step '14'"),
+        (["\u0663"], 2, "no step '\u0663'"),
         (["--break", "9"], 2, "no exercise 9"),
+        (["--break", "2", "1", "http://127.0.0.1:1/"], 2, "exercise 2 is of the step "),
+        (["1", "--json", "http://127.0.0.1:1/"], 1, "http://127.0.0.1:1/: connection refused"),
         (["1", "http://192.0.2.1/"], 2, "not on this machine"),
         (["1", "https://127.0.0.1/"], 2, "do not speak TLS"),
         (["1", "http://127.0.0.1:1/"], 1, "http://127.0.0.1:1/: connection refused"),
@@ -95,6 +98,16 @@ def test_what_cannot_run_is_one_line(
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert says in err
+
+
+@pytest.mark.parametrize("option", ["--break", "--trace"])
+@pytest.mark.parametrize("number", ["\u0663", "-1"])
+def test_numbers_are_ascii_and_not_negative(
+    option: str, number: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        steps.main([option, number])
+    assert f"argument {option}: " in capsys.readouterr().err
 
 
 def test_without_redis_one_line_says_how_to_install_it(

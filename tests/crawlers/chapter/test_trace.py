@@ -73,6 +73,11 @@ def test_terminal_and_drawing_have_the_four_models(
     assert all(80 <= float(bar["x"]) <= 982 - float(bar["width"]) for bar in bars)
 
 
+def test_a_drawing_that_cannot_be_written_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert steps.main(["--trace", "2", "--svg", "/dev/full"]) == 1
+    assert capsys.readouterr().err == "crawlers: /dev/full: No space left on device\n"
+
+
 def test_a_reader_that_leaves_early_still_has_the_drawing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
