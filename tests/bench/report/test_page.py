@@ -28,7 +28,16 @@ from tests.bench import committed
 from tests.bench.cli.test_cli import save
 from tests.bench.study.made import experiments as experimented
 from tests.bench.study.made import kept
-from tests.bench.synthetic import MODELS, altered, analysed, campaign, replaced, rungs
+from tests.bench.synthetic import (
+    MODELS,
+    altered,
+    analysed,
+    campaign,
+    environment,
+    gathered,
+    replaced,
+    rungs,
+)
 from tests.browsing import barriers, opened
 
 DRAWN = ("throughput", "memory")
@@ -395,3 +404,11 @@ def test_templates_escape_values_and_want_each_of_them() -> None:
     assert shown.render(name="<b>") == "&lt;b&gt; &lt;B&gt;"
     with pytest.raises(UndefinedError, match="name"):
         shown.render()
+
+
+def test_what_is_not_known_of_a_machine_is_not_listed() -> None:
+    """Limits were "cgroup_memory_bytes None, …"."""
+    there = environment(limits={"cgroup_memory_bytes": None, "nproc": 7})
+    head = gathered(campaign(blocks=1)).campaign
+    listed = dict(summary.environment(Records(altered(head, environment=there))))
+    assert listed["Limits"] == "nproc 7"
