@@ -412,3 +412,19 @@ def test_what_is_not_known_of_a_machine_is_not_listed() -> None:
     head = gathered(campaign(blocks=1)).campaign
     listed = dict(summary.environment(Records(altered(head, environment=there))))
     assert listed["Limits"] == "nproc 7"
+
+
+def test_the_short_answer_has_each_floor() -> None:
+    """It said ±2.0 %, and the charts below it that nothing below ±3.3 % is claimed."""
+    why = page.trusted(committed.analysis("reference")).why
+    assert why.endswith(
+        "below ±2.0 % by pages/s and ±3.3 % by processor time is called a difference."
+    )
+
+
+def test_a_page_without_charts_has_no_place_for_them(tmp_path: Path) -> None:
+    """``results/equal`` had an empty section, and a link to it."""
+    made = committed.analysis("equal")
+    text = page.page(made, [], tmp_path, "0" * 64)
+    assert 'href="#charts"' not in text
+    assert 'id="charts"' not in text
