@@ -302,7 +302,7 @@ def draw_lines(figure: Lines, slide: Slide) -> None:
             axes.set_xlabel(_scaled(plot.x.label, axes.xaxis))
         title, label = plot.title, _scaled(plot.y.label, axes.yaxis)
         if not label or not small:  # then the title is all that names the axis
-            title = _scaled(title, axes.yaxis)
+            title = _scaled(", ".join(filter(None, [title, plot.y.label])), axes.yaxis)
         if small:
             axes.set_title(title, fontweight="bold", fontsize=14.0)
             first = column == 0 or plot.y != beside[0].y

@@ -332,6 +332,14 @@ def test_the_page_of_the_reference_fits_too(browser: Any, tmp_path: Path) -> Non
             assert shown.evaluate("document.documentElement.scrollWidth") == width
 
 
+def test_on_a_phone_a_claim_has_its_verdict_below_it(shown: Any) -> None:
+    """The verdict was beside the screen, and most of what was on it empty."""
+    shown.set_viewport_size({"width": 390, "height": 800})
+    shown.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+    width = "each => each.parentElement.scrollWidth - each.parentElement.clientWidth"
+    assert shown.locator(".claims").evaluate(width) <= 0
+
+
 def test_paper_has_every_table_and_needs_no_words_for_charts(shown: Any) -> None:
     shown.emulate_media(media="print")
     shown.evaluate("dispatchEvent(new Event('beforeprint'))")

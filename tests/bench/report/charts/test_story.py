@@ -244,6 +244,9 @@ def test_a_logarithmic_axis_says_so() -> None:
         assert [x.get_xlabel() for x in bars] == ["far, log scale", "near"]
         (line,) = laid_out(Figure("a", "A", "", Lines([alone])), look).figure.axes
         assert (line.get_xlabel(), line.get_title("left")) == ("slots, log scale", TITLED)
+        # On a phone a panel had no name of its axis, "pages/s ÷ async_await".
+        (line,) = laid_out(Figure("a", "A", "", Lines(small[1:])), look).figure.axes
+        assert line.get_title("left") == "time, ratio, log scale"
         left, right = laid_out(Figure("a", "A", "", Lines(small, 2)), look).figure.axes
         assert [x.get_title("left") for x in (left, right)] == [TITLED, "time"]
         assert right.get_ylabel() == "ratio, log scale"
