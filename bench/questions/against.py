@@ -24,7 +24,7 @@ from bench.analysis.stats import (
     Ratio,
 )
 from bench.plan.participants import OTHER_LIBRARIES
-from bench.questions.question import Answer, forest
+from bench.questions.question import Answer, forest, intervals
 from bench.show import cells
 from bench.show.figures import Bars, Figure
 from bench.show.measured import US, Measure, Measured
@@ -145,8 +145,8 @@ def _figure(
         name=NAME,
         title=f"{listing([x for x in labels if LOOP not in x]) or 'Other loops'} against asyncio",
         headline=_headline(columns[PAGE].get("uvloop")),
-        subtitle=f"Processor time of a page and memory of a connection: ratios to async_await with "
-        f"{stats.AT_LEVEL} intervals; left of the line it costs less",
+        subtitle="Processor time of a page and memory of a connection: ratios to async_await; left "
+        f"of 1× it costs less{intervals(x for found in columns.values() for x in found.values())}",
         data=Bars(
             [
                 forest(title, labels, found, floor if title == PAGE else None)

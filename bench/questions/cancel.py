@@ -14,7 +14,7 @@ from typing import Final
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.questions.columns import Columns, Read
-from bench.questions.question import Headline, of_models
+from bench.questions.question import RANGES, Headline, of_models
 from bench.schema import Cancelled, TrialRecord
 from bench.show.measured import MS, Measure, Measured, Value
 from bench.text import plural
@@ -83,7 +83,7 @@ COLUMNS: Final = InterruptedCrawls(
     pair=("processor time of the client", "until everything is closed (in colour)"),
     notes=[
         "The server held all answers. The wait for the next tick, up to 250 ms, is not counted. "
-        f"{CONTROL}: closes sockets in a loop."
+        f"{CONTROL}: closes sockets in a loop. {RANGES}"
     ],
     prose="Everything is closed when the call of the crawl has returned and the server has seen "
     "the last connection end; a trial that leaves a descriptor, thread, task or connection behind "

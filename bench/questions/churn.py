@@ -46,7 +46,7 @@ COLUMNS: Final = Columns(
     },
     pair=("a kept connection", "a new one for each page (in colour)"),
     notes=[
-        "Right: the mean of the differences within blocks. Each request asks the server to "
+        "A connection: the mean of the differences within blocks. Each request asks the server to "
         f"close, and it nearly always closes first. {RANGES}"
     ],
     prose="What a connection of its own adds to a page of a list, at 100 slots on plain HTTP, as a "

@@ -21,7 +21,7 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import Comparison
 from bench.plan.participants import SWITCHING
-from bench.questions.question import Answer, Headline
+from bench.questions.question import Answer, Headline, intervals
 from bench.schema import TrialRecord
 from bench.show.figures import Axis, Figure, Line, Lines, Plot, line
 from bench.show.words import of_blocks
@@ -172,14 +172,15 @@ def _figure(crossings: Sequence[Crossing], head: Headline) -> Figure:
     plots = [_plot([*group]) for _, group in groupby(crossings, key=attrgetter("delay_ms"))]
     # One number of slots is no line, unless there is nothing else.
     plots = [p for p in plots if any(len(line) > 1 for line in p.lines.values())] or plots
-    judged = any(crossing.most for crossing in crossings)
+    ratios = [c.ratio for crossing in crossings for _, c in crossing.cells]
     return Figure(
         name=NAME,
         title="Where threads stop being fine, by slots and delay",
         headline=head.text,
         subtitle="Pages per second over those of async_await in the same blocks, by slots, for "
-        f"each delay of the server; {f'{stats.AT_LEVEL} intervals over ' * judged}"
-        + of_blocks(c.ratio.blocks for crossing in crossings for _, c in crossing.cells),
+        "each delay of the server; "
+        + of_blocks(ratio.blocks for ratio in ratios)
+        + intervals(ratios, "; bars"),
         data=Lines(plots, columns=len(plots)),
         notes=(
             "Shaded: threads fall behind async_await between the most slots without a clear "

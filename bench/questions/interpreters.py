@@ -17,7 +17,7 @@ from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import CPU_PER_1000, USER_PER_CONNECTION, Blocks, Comparison, Spread
 from bench.plan.participants import Label, on_each
-from bench.questions.question import Answer, Headline
+from bench.questions.question import Answer, Headline, intervals
 from bench.show import cells, words
 from bench.show.figures import Axis, Figure, Lines, Plot, Unit, line
 from bench.show.measured import US, Measure, Measured
@@ -38,6 +38,10 @@ MEASURES: Final = {
         Unit("KiB", number, lambda kib: f"{cells.figure(kib)} KiB"),
     ),
 }
+STEP: Final = (
+    "A step is one within a kind of build: to the release before, for a free-threaded build (t) to "
+    "the same release with the lock, and with the JIT on (j) to the same with it off."
+)
 METRICS: Final = {PAGE: CPU_PER_1000, HELD: USER_PER_CONNECTION}
 
 
@@ -86,14 +90,14 @@ class Releases:
     @property
     def lines(self) -> list[str]:
         """Which interpreters, how they were built, and which are missing, in sentences."""
-        missing = self.records.campaign.interpreters_missing
+        absent: dict[str, list[str]] = {}
+        for version, why in self.records.campaign.interpreters_missing.items():
+            absent.setdefault(why, []).append(version)
         return [
             *self.builds,
             *words.switches(stats.trials_of(self.records)),
-            "A ratio is one step within a kind of build: to the release before, for a "
-            "free-threaded build (t) to the same release with the lock, and with the JIT on (j) to "
-            "the same with it off.",
-            *(f"Not measured: CPython {name}: {why}." for name, why in missing.items()),
+            STEP,
+            *(f"Not measured: CPython {listing(names)}: {why}." for why, names in absent.items()),
         ]
 
 
@@ -173,7 +177,7 @@ def _steps(releases: Releases, previous: ComparedReleases) -> list[str]:
                 names = listing([f"`{Label.parse(label).name}`" for label in unlike])
                 parts.append(f"no verdict for {names}: page faults or work differ")
             text, what = "; ".join(filter(None, parts)), capital(MEASURES[key].title)
-            sentences += [f"**{what}, {before} → {now}**: {text}."] if text else []
+            sentences += [f"**{what}, {before} → {now}:** {text}."] if text else []
     return sentences
 
 
@@ -229,11 +233,13 @@ def figure(
 
     above, below = [], []
     for key in columns:
-        measure, ratio = MEASURES[key], Axis("ratio of a step" * (key == columns[0]), "ratios")
-        values = Axis("", "values", measure.unit.ticks)
+        measure, values = MEASURES[key], Axis("", "values", MEASURES[key].unit.ticks)
         above.append(panel(measure.title, values, partial(measured.spread, key=key)))
-        below.append(panel("", ratio, partial(step, key=key)))
+        # Its words keep it apart from the other column, which has a scale of its own.
+        ratio = Axis("", "ratios", measure.unit.ticks)
+        below.append(panel(f"ratio: {measure.title}", ratio, partial(step, key=key)))
     steps = any(plot.lines for plot in below)  # none between kinds of build
+    ratios = [c.ratio for by_label in previous.values() for c in by_label.values()]
     trials = stats.trials_of(analysis.records, twins=False)
     first = (next(t for t in trials if t.workload in METRICS[key].workloads) for key in columns)
     at = [*map(point_words, first)]
@@ -244,12 +250,13 @@ def figure(
         title="What each CPython release changed",
         headline=head.text if head else None,
         subtitle=f"{listing(at)}; {'above: ' * steps}{blocks_words(spreads)}"
-        + "; below: ratio of a step, with its interval" * steps,
+        + f"; below: ratio of a step{intervals(ratios, ', bars')}" * steps,
         data=Lines([*above, *below] if steps else above, len(columns)),
         # How they were built. The table has lock and JIT, and what is missing.
         notes=(
             "WARNING, a build can change more than a release: compare across no gap. "
             * (len(releases.kinds) > 1)
             + " ".join(releases.builds),
+            *[STEP] * steps,
         ),
     )

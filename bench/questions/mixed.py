@@ -14,7 +14,7 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.schedules import predicted_ms
 from bench.plan.participants import CITED
 from bench.questions.columns import Read
-from bench.questions.question import Answer, bars, of_models
+from bench.questions.question import RANGES, Answer, bars, of_models
 from bench.schema import TrialRecord, Work
 from bench.show import cells
 from bench.show.measured import WAIT, Measured, Value, by_label
@@ -163,7 +163,7 @@ def answer(analysis: Analysis) -> Answer | None:
             if key(MEAN, w) in waits.measures
         },
         ("mean", "90th percentile (in colour)"),
-        notes=[f"{wide}{offered}."],
+        notes=[f"{wide}{offered}. {RANGES}"],
     )
     return Answer(
         head,

@@ -15,7 +15,15 @@ from typing import Final, Protocol, runtime_checkable
 import numpy as np
 
 from bench.analysis.analysis import Analysis
-from bench.analysis.stats import EQUIVALENT, MIN_BLOCKS, OTHER_WORK, Comparison, Metric, Pair
+from bench.analysis.stats import (
+    AT_LEVEL,
+    EQUIVALENT,
+    MIN_BLOCKS,
+    OTHER_WORK,
+    Comparison,
+    Metric,
+    Pair,
+)
 from bench.analysis.stats.campaigns import Number
 from bench.analysis.stats.ratios import ABOVE, Ratio
 from bench.plan.participants import Label
@@ -191,6 +199,11 @@ def forest(
         said={label: cells.beside(ratio) for label, ratio in shown.items() if ratio},
         samples={label: [ratio.per_block] for label, ratio in shown.items() if ratio},
     )
+
+
+def intervals(ratios: Iterable[Ratio], drawn: str = "; lines") -> str:
+    """What lines or bars of ratios are, if one has any: ``; lines: 95 % intervals``."""
+    return f"{drawn}: {AT_LEVEL} intervals" * any(ratio.low is not None for ratio in ratios)
 
 
 class Question(Protocol):

@@ -15,7 +15,7 @@ from bench.analysis import stats
 from bench.analysis.analysis import STACK, Analysis
 from bench.analysis.stats import CPU_PER_1000, Metric, Pair, Ratio, widest_point
 from bench.plan.participants import SPREADING
-from bench.questions.question import Answer, forest
+from bench.questions.question import Answer, forest, intervals
 from bench.schema import Rung, TrialRecord
 from bench.show import cells
 from bench.show.figures import Bars, Figure
@@ -184,11 +184,14 @@ def _figure(
     if len(labels) < 2:
         return None
     floor = analysis.floor(CPU_PER_1000).log
+    shown = [
+        ratio for ratios in spectrum.ratios.values() for x, ratio in ratios.items() if x in labels
+    ]
     return Figure(
         name=key,
         title=title,
-        subtitle="Each variant over the baseline that it changes one thing of: processor time and "
-        f"memory of a connection, with {stats.AT_LEVEL} intervals paired within blocks",
+        subtitle="Each over its baseline, paired within blocks: processor time and memory of a "
+        f"connection{intervals(shown)}",
         data=Bars(
             [
                 forest(titles[key], labels, ratios, floor if key == PAGE else None)
@@ -196,8 +199,14 @@ def _figure(
                 if ratios.keys() & {*labels}
             ]
         ),
-        notes=tuple(_notes(analysis, spectrum, labels)),
+        notes=(
+            *_notes(analysis, spectrum, labels),
+            *[UNLIKE] * any(ratio.verdict == stats.OTHER_WORK for ratio in shown),
+        ),
     )
+
+
+UNLIKE: Final = "Other work: page faults or connections differ, so there is no verdict."
 
 
 def _notes(analysis: Analysis, spectrum: Variants, labels: Sequence[str]) -> Iterable[str]:

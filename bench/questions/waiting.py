@@ -109,6 +109,7 @@ def _figure(analysis: Analysis, workload: str, lines: Mapping[str, Sequence[Line
     slots, delay_s = stats.number_param(trial, "slots"), mean_delay_s(str(trial.params["delay"]))
     drawn = {x: p.y.value for x, line in lines.items() for p in line if p.x == slots}
     here = [c for c in analysis.compare(PAGES_PER_S) if c.point == trial.point]
+    what += f" ({_delay(trial)})" if delay_s else ""
     verb = "crawl" if workload == WITHOUT else "fetch"
     head = stated(here, drawn, lambda compared: _rates(compared, verb, point_words(trial)))
     why = interval_of(head) if head else silence(analysis, PAGES_PER_S, workload)

@@ -7,9 +7,8 @@ import re
 from pathlib import Path
 
 from bench.schema import CampaignRecord
-from bench.show.words import machine_words
+from bench.show.words import environment_of, machine_words
 from bench.store import read_lines
-from bench.text import listing
 
 AUTHORS = "The c10k-crawlers authors"
 LICENCE = "MIT"
@@ -46,11 +45,7 @@ def quoted(finding: str) -> str:
 def quotation(finding: str, campaign: CampaignRecord) -> str:
     """A finding as a speaker quotes it: headline, interval, machine, interpreter, campaign."""
     sentence = quoted(finding).rstrip(".").replace("**", "").replace("`", "")
-    environment = campaign.environment
-    if campaign.interpreters:
-        python = f"CPython {listing([interpreter.name for interpreter in campaign.interpreters])}"
-        environment = environment.model_copy(update={"python": python})
-    where = machine_words(environment, campaign.created).replace(" · ", ", ")
+    where = machine_words(environment_of(campaign), campaign.created).replace(" · ", ", ")
     return f"{sentence}. ({where}; c10k-crawlers, campaign {campaign.campaign})"
 
 

@@ -27,6 +27,7 @@ from bench.questions.question import paragraph
 from bench.report import campaigns, cite, files, summary
 from bench.report.tables import fit
 from bench.show.table import Table
+from bench.show.words import environment_of
 from bench.text import minutes, plural
 from crawlers.registry import LOOP
 
@@ -153,7 +154,7 @@ def head(analysis: Analysis) -> str:
     return " · ".join(
         [
             f"campaign {campaign.campaign}",
-            campaign.environment.python,
+            environment_of(campaign).python,
             plural(len({trial.block for trial in analysis.records.trials}), "block"),
             *([minutes(end.wall_s)] if end else []),
             *([f"noise floor {', '.join(noise)}"] if noise else ["noise floor unknown"]),

@@ -132,7 +132,9 @@ class Trusted:
 
 def trusted(analysis: Analysis) -> Trusted:
     """The short answer. Noise is no reason against it: nothing below it is called a difference."""
-    records, aa, floor = analysis.records, analysis.aa, analysis.floor()
+    records, aa = analysis.records, analysis.aa
+    floors = {"pages/s": analysis.floor(), "processor time": analysis.floor(stats.CPU_PER_1000)}
+    known = [f"{stats.floor_words(f.log)} by {what}" for what, f in floors.items() if f.log]
     trials = len(records.every_trial)
     done = sum(t.status == "ok" for t in records.every_trial)
     bad = trials - done
@@ -151,13 +153,13 @@ def trusted(analysis: Analysis) -> Trusted:
     }
     if any(against.values()):
         return Trusted(False, f"{listing([why for why, is_so in against.items() if is_so])}.")
-    noise = f", and nothing below {stats.floor_words(floor.log or 0.0)} is called a difference"
+    noise = f", and nothing below {listing(known)} is called a difference"
     raised = f"{aa.alarms} {compared} raised a false alarm"
     return Trusted(
         True,
         f"{count(done)} of {plural(trials, 'trial')} count, each checked page by page; "
         f"{raised if aa.tested else 'no backend was compared with itself'}"
-        f"{noise if floor.log else ''}.",
+        f"{noise if known else ''}.",
     )
 
 

@@ -19,9 +19,9 @@ from bench.report.tables import show as show_table
 from bench.schema import TrialRecord
 from bench.show import cells
 from bench.show.table import Column, Row, Table, name, words
-from bench.show.words import switches
+from bench.show.words import by_build, switches
 from bench.store import Records
-from bench.text import GIB, markdown_text, plural
+from bench.text import GIB, listing, markdown_text, plural
 
 
 def tables(analysis: Analysis) -> list[Table]:
@@ -72,6 +72,10 @@ def environment(records: Records) -> list[tuple[str, str]]:
     campaign = records.campaign
     machine = campaign.environment
     switched = switches(stats.trials_of(records))
+    builds = [
+        f"CPython {listing(n)}: {build}" for build, n in by_build(campaign.interpreters).items()
+    ]
+    python = "; ".join(builds) or f"{machine.python} ({_listed(machine.python_build)})"
     quota = "" if machine.cpu_quota is None else f", quota {machine.cpu_quota:g}"
     return [
         (
@@ -80,7 +84,7 @@ def environment(records: Records) -> list[tuple[str, str]]:
             f"{quota}, {machine.memory_total_bytes / GIB:.1f} GiB",
         ),
         ("System", f"{machine.os}, kernel {machine.kernel}"),
-        ("Python", f"{machine.python} ({_listed(machine.python_build)})"),
+        ("Python", python),
         *([("Lock and JIT", " ".join(switched))] if switched else []),
         ("Commit", f"{machine.commit or 'unknown'}{' (dirty)' if machine.dirty else ''}"),
         (
@@ -95,7 +99,9 @@ def environment(records: Records) -> list[tuple[str, str]]:
 
 
 def _listed(values: Mapping[str, object]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in sorted(values.items()))
+    """What is known of them."""
+    known = sorted((name, value) for name, value in values.items() if value is not None)
+    return ", ".join(f"{name} {value}" for name, value in known)
 
 
 CLOSED_LOOP: Final = (

@@ -25,7 +25,7 @@ from bench.analysis.stats import (
     Spread,
 )
 from bench.plan.participants import Label
-from bench.schema import Environment, Interpreter, TrialRecord
+from bench.schema import CampaignRecord, Environment, Interpreter, TrialRecord
 from bench.text import KIB, capital, count, listing, plural, significant, times
 from crawlers.catalogue import MODELS, OURS
 from crawlers.registry import LOOP
@@ -305,7 +305,11 @@ def silence(
     )
     if not models or any(c.ratio.shown for c in models):
         return None
-    return f"No difference is claimed: {listing(sorted({c.ratio.reason for c in models}))}."
+    among = " between models" * any({c.label, c.base} <= {*MODELS} for c in models)
+    # What lies within ±2 % lies within ±5 % too.
+    widest = max(c.ratio.margin or 0.0 for c in models)
+    reasons = {c.ratio.reason for c in models if c.ratio.margin in (None, widest)}
+    return f"No difference{among} is claimed: {listing(sorted(reasons))}."
 
 
 def of_blocks(counts: Iterable[int], each: str = "") -> str:
@@ -376,6 +380,14 @@ def commit_words(environment: Environment) -> str:
     return (environment.commit or "unknown")[:10] + ("+dirty" if environment.dirty else "")
 
 
+def environment_of(campaign: CampaignRecord) -> Environment:
+    """That of a campaign, with every interpreter that it measured."""
+    if not campaign.interpreters:
+        return campaign.environment
+    python = f"CPython {listing([interpreter.name for interpreter in campaign.interpreters])}"
+    return campaign.environment.model_copy(update={"python": python})
+
+
 def footer(analysis: Analysis) -> tuple[str, ...]:
     """Machine, Python, date, campaign, commit, noise, and what the charts leave out."""
     head = analysis.campaign
@@ -394,4 +406,4 @@ def footer(analysis: Analysis) -> tuple[str, ...]:
         parts.append(f"{plural(unusable, 'trial')} void, failed or refused: not drawn")
     if analysis.records.resumes:
         parts.append("resumed")
-    return machine_words(head.environment, head.created), " · ".join(parts)
+    return machine_words(environment_of(head), head.created), " · ".join(parts)

@@ -106,6 +106,9 @@ def ratio_ticks(low: float, high: float, most: int) -> list[float]:
 # --- what several kinds of figures draw alike ---
 
 
+SMALL = 8.0
+"""Points of a mark that cannot be smaller and have a shape."""
+
 LIMITED, ALONE = 2.4, 1.2
 """Edges of hollow marks, in points: what the server limited, and a single trial."""
 
@@ -131,8 +134,8 @@ def markers(
             [b],
             linestyle="none",
             marker=identity.marker,
-            # Variants may be many: theirs are smaller.
-            markersize=size if identity.width > 2 else 0.7 * size,
+            # Variants may be many: theirs are smaller, but where all are small.
+            markersize=size if identity.width > 2 or size < SMALL else 0.7 * size,
             markerfacecolor=background if width else identity.colour,
             markeredgecolor=identity.colour,
             markeredgewidth=width,
@@ -166,8 +169,12 @@ def bar_label(
     *,
     bold: bool = False,
     below: bool = False,
+    clear: bool = False,
 ) -> None:
-    """The figure of a bar, right of its end, or in the middle below a mark."""
+    """The figure of a bar, right of its end, or in the middle below a mark.
+
+    ``clear``: what lies behind it must not cross the letters.
+    """
     label = axes.annotate(
         text,
         (0.5, place) if below else (x, place),
@@ -180,7 +187,7 @@ def bar_label(
         fontweight="bold" if bold else "normal",
         zorder=6,
     )
-    if below:  # what lies behind it must not cross the letters
+    if clear:
         label.set_bbox({"facecolor": axes.get_facecolor(), "pad": 1.5, "linewidth": 0})
 
 

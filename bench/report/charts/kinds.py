@@ -8,6 +8,7 @@ from itertools import chain, pairwise
 from typing import Final
 
 from matplotlib.axes import Axes
+from matplotlib.axis import XAxis, YAxis
 
 from bench.analysis.stats import Spread
 from bench.controls import CONTROLS
@@ -89,7 +90,7 @@ def draw_bars(bars: Bars, slide: Slide) -> None:
     for axes, panel, own in zip(every_axes, bars.panels, owns, strict=True):
         _panel(slide, axes, panel, bars, size, width)
         bar_rows(slide, axes, list(panel.rows), size)
-        axes.set_xlabel(panel.axis, fontsize=15 if len(every_axes) < 3 else 13)
+        axes.set_xlabel(_scaled(panel.axis, axes.xaxis), fontsize=15 if len(every_axes) < 3 else 13)
         axes.tick_params(axis="y", labelleft=own)
         if len(bars.panels) > 1 and axes.get_xscale() == "linear" and panel.around is None:
             # In a part of a slide six ticks touch.
@@ -159,7 +160,9 @@ def _panel(slide: Slide, axes: Axes, panel: Panel, bars: Bars, size: float, widt
     left, _ = axes.get_xlim()
     figures += [(MISSING, left, at, False) for at in blanks]
     for text, end, at, strong in figures:
-        bar_label(axes, text, end, at, size, bold=strong, below=below)
+        # The line at 1 and the noise floor are dark.
+        clear = panel.around is not None
+        bar_label(axes, text, end, at, size, bold=strong, below=below, clear=clear)
 
 
 FEW_ROWS: Final = 4
@@ -195,6 +198,8 @@ def _scale(
         log_axis(axes, (low, high), ticks, words, "x")
     else:
         value_axis(axes, [most / (1 - share)], axis="x", words=panel.unit.ticks)
+        if min(lows, default=0.0) < 0:  # a difference may be: its range is not cut off
+            axes.set_xlim(left=1.08 * min(lows))
 
 
 TICK_SIZE: Final = 14.0
@@ -294,18 +299,27 @@ def draw_lines(figure: Lines, slide: Slide) -> None:
         if plot.beyond:
             _beyond(slide, axes, *plot.beyond)
         if row == rows - 1 and column == columns // 2:
-            axes.set_xlabel(plot.x.label)
+            axes.set_xlabel(_scaled(plot.x.label, axes.xaxis))
+        title, label = plot.title, _scaled(plot.y.label, axes.yaxis)
+        if not label or not small:  # then the title is all that names the axis
+            title = _scaled(", ".join(filter(None, [title, plot.y.label])), axes.yaxis)
         if small:
-            axes.set_title(plot.title, fontweight="bold", fontsize=14.0)
+            axes.set_title(title, fontweight="bold", fontsize=14.0)
             first = column == 0 or plot.y != beside[0].y
             axes.tick_params(labelsize=11.0, labelleft=first)
-            axes.set_ylabel(plot.y.label if first else "", fontsize=14.0)
+            axes.set_ylabel(label if first else "", fontsize=12.0)
             if plot.x.scale == "names":
                 axes.tick_params(labelbottom=row == rows - 1)
         else:
-            axes.set_title(plot.title, color=slide.palette.muted)
+            axes.set_title(title, color=slide.palette.muted)
         if alone:
             slide.label_ends(axes, ends, size)
+
+
+def _scaled(words: str, axis: XAxis | YAxis) -> str:
+    """The words of an axis; a logarithmic one says so, if it has more than one place."""
+    log = axis.get_scale() == "log" and len(axis.get_ticklocs()) > 1
+    return f"{words}, log scale" if words and log else words
 
 
 def _told(figure: Lines, names: Sequence[str]) -> list[str]:

@@ -77,7 +77,9 @@ class Look:
         self.dark: dict[str, str] = {}
         for pair in zip(self.palette.colours, PALETTES["dark"].colours, strict=True):
             self.pair(*pair)
-        others = [b for b in backends if b not in MODEL_MARKERS and b not in MAIN_VARIANTS]
+        # Without their interpreters: a backend has one colour on all of them.
+        names = dict.fromkeys(Label.parse(backend).name for backend in backends)
+        others = [name for name in names if name not in (*MODEL_MARKERS, *MAIN_VARIANTS)]
         self._variants = [*MAIN_VARIANTS, *others]
 
     @property

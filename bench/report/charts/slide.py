@@ -295,10 +295,16 @@ class Slide:
         centres = spread_apart([y for (_, y), _ in ends], line, box.y0, box.y1)
         start = max(box.x1, *(x + 4.0 for (x, _), _ in ends))
         weights = ["bold" if item.bold else "normal" for _, item in ends]
-        far = [
-            x + measure(item.text, size, weight) + FAR < box.x1
+        rights = [
+            x + measure(item.text, size, weight)
             for ((x, _), item), weight in zip(ends, weights, strict=True)
         ]
+        far = [right + FAR < box.x1 for right in rights]
+        if not all(far):  # then a name stands beside its own mark, and must not hide another's
+            far = [
+                is_far and not any(x < a < right + 26 and abs(b - y) < line for (a, b), _ in ends)
+                for is_far, right, ((x, _), _), y in zip(far, rights, ends, centres, strict=True)
+            ]
         last = max(x for (x, _), _ in ends)
         each = zip(ends, centres, weights, far, strict=True)
         for ((x, y), item), centre, weight, inside in each:

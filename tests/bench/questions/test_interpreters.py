@@ -9,10 +9,11 @@ import pytest
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.questions import analysis_of
-from bench.questions.interpreters import HELD, MEASURES, Releases, answer
+from bench.questions.interpreters import HELD, MEASURES, STEP, Releases, answer
 from bench.report import summary
 from bench.schema import Interpreter
 from bench.show import words as wording
+from bench.show.figures import Lines
 from bench.store import Records
 from tests.bench import committed, synthetic
 from tests.bench.sure import sure
@@ -81,7 +82,7 @@ def test_a_step_without_a_verdict_is_not_silent() -> None:
     """Threads of 3.13t took other page faults, and their step named three models of four."""
     found = sure(answer(committed.analysis("interpreters")))
     steps = map(str, found.details.values())
-    (step,) = (text for text in steps if "page, 3.13.5 → 3.13.5t**" in text)
+    (step,) = (text for text in steps if "page, 3.13.5 → 3.13.5t:**" in text)
     assert step.endswith("no verdict for `threads`: page faults or work differ.")
 
 
@@ -106,3 +107,37 @@ def test_differing_builds_are_warned_of() -> None:
 )
 def test_builds_in_words(build: dict[str, str | bool | None], words: str) -> None:
     assert wording.build_words(build) == words
+
+
+def test_each_panel_says_what_its_ratios_are_of() -> None:
+    """On a phone two pictures had neither a title nor a name at an axis."""
+    (figure,) = sure(answer(made())).figures
+    assert isinstance(figure.data, Lines)
+    titles = [plot.title for plot in figure.data.plots]
+    assert titles[2:] == [f"ratio: {title}" for title in titles[:2]]
+    assert STEP in figure.notes
+    assert figure.data.plots[2].y != figure.data.plots[3].y  # each has a scale of its own
+
+
+@pytest.mark.parametrize(("blocks", "told"), [(2, False), (5, True)])
+def test_intervals_are_named_where_there_are_some(blocks: int, told: bool) -> None:
+    (figure,) = sure(answer(synthetic.analysed(synthetic.across(blocks=blocks)))).figures
+    assert figure.subtitle.endswith(", bars: 95 % intervals") == told
+
+
+def test_what_is_missing_for_one_reason_is_one_sentence() -> None:
+    why = dict.fromkeys(("3.11", "3.12"), "not among those given")
+    head = made().campaign.model_copy(update={"interpreters_missing": why})
+    last = Releases(Records(head)).lines[-1]
+    assert last == "Not measured: CPython 3.11 and 3.12: not among those given."
+
+
+def test_a_card_does_not_begin_with_a_colon() -> None:
+    found = sure(answer(made())).details
+    assert not any("**: " in text for text in map(str, found.values()))
+
+
+def test_the_footer_names_every_interpreter() -> None:
+    """It named the one that had run the campaign."""
+    where, _ = wording.footer(made())
+    assert "CPython 3.11.7, 3.12.1, 3.13.5t, 3.13.9 and 3.14.1" in where

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 
 from bench.analysis import stats
 from bench.plan.participants import MAIN_VARIANTS
-from bench.questions import against, variants
+from bench.questions import against, tls_pages, variants
 from bench.questions.timeouts import SUFFIX, WAYS
 from bench.schema import Rung, TrialRecord
 from bench.show.figures import Bars
 from crawlers import registry
 from crawlers.registry import about, names
-from tests.bench.questions.campaigns import varied
+from tests.bench import committed
+from tests.bench.questions.campaigns import encrypted, varied
 from tests.bench.sure import sure
 from tests.bench.synthetic import (
     MODELS,
@@ -23,6 +24,7 @@ from tests.bench.synthetic import (
     in_turns,
     replaced,
     rungs,
+    where,
 )
 
 
@@ -101,3 +103,26 @@ def test_pages_on_new_connections_are_corrected_together() -> None:
     assert found["uvloop"].value == alone.value
     assert found["uvloop"].verdict == "undecided"
     assert against.words(alone).endswith(" %, without an A/A pair)")
+
+
+def test_intervals_and_other_work_are_named_where_they_are_drawn() -> None:
+    """One block has no interval, and nothing said what "other work" is."""
+    (figure, *_) = sure(variants.answer(analysed(varied(blocks=1)))).figures
+    assert "interval" not in figure.subtitle
+    assert variants.UNLIKE not in figure.notes
+    (figure, *_) = sure(variants.answer(analysed(varied(blocks=5)))).figures
+    assert figure.subtitle.endswith("; lines: 95 % intervals")
+    found = sure(variants.answer(committed.analysis("reference"))).figures
+    said = {f.name: variants.UNLIKE in f.notes for f in found}
+    assert said["variants-stacks"]
+    assert not said["variants"]
+
+
+def test_tls_is_drawn_of_those_who_are_cited_where_no_crawl_is() -> None:
+    """All eighteen that shook hands were bars of less than 20 pixels."""
+    made = encrypted(workloads=("c10k",))
+    other = where(made, lambda t: t.label == "generators", label="tornado", backend="tornado")
+    found = sure(tls_pages.answer(analysed(other)))
+    (figure,) = found.figures
+    assert isinstance(figure.data, Bars)
+    assert {*figure.data.panels[0].rows} == {*MODELS} - {"generators"}

@@ -28,7 +28,16 @@ from tests.bench import committed
 from tests.bench.cli.test_cli import save
 from tests.bench.study.made import experiments as experimented
 from tests.bench.study.made import kept
-from tests.bench.synthetic import MODELS, altered, analysed, campaign, replaced, rungs
+from tests.bench.synthetic import (
+    MODELS,
+    altered,
+    analysed,
+    campaign,
+    environment,
+    gathered,
+    replaced,
+    rungs,
+)
 from tests.browsing import barriers, opened
 
 DRAWN = ("throughput", "memory")
@@ -323,6 +332,14 @@ def test_the_page_of_the_reference_fits_too(browser: Any, tmp_path: Path) -> Non
             assert shown.evaluate("document.documentElement.scrollWidth") == width
 
 
+def test_on_a_phone_a_claim_has_its_verdict_below_it(shown: Any) -> None:
+    """The verdict was beside the screen, and most of what was on it empty."""
+    shown.set_viewport_size({"width": 390, "height": 800})
+    shown.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+    width = "each => each.parentElement.scrollWidth - each.parentElement.clientWidth"
+    assert shown.locator(".claims").evaluate(width) <= 0
+
+
 def test_paper_has_every_table_and_needs_no_words_for_charts(shown: Any) -> None:
     shown.emulate_media(media="print")
     shown.evaluate("dispatchEvent(new Event('beforeprint'))")
@@ -395,3 +412,27 @@ def test_templates_escape_values_and_want_each_of_them() -> None:
     assert shown.render(name="<b>") == "&lt;b&gt; &lt;B&gt;"
     with pytest.raises(UndefinedError, match="name"):
         shown.render()
+
+
+def test_what_is_not_known_of_a_machine_is_not_listed() -> None:
+    """Limits were "cgroup_memory_bytes None, …"."""
+    there = environment(limits={"cgroup_memory_bytes": None, "nproc": 7})
+    head = gathered(campaign(blocks=1)).campaign
+    listed = dict(summary.environment(Records(altered(head, environment=there))))
+    assert listed["Limits"] == "nproc 7"
+
+
+def test_the_short_answer_has_each_floor() -> None:
+    """It said ±2.0 %, and the charts below it that nothing below ±3.3 % is claimed."""
+    why = page.trusted(committed.analysis("reference")).why
+    assert why.endswith(
+        "below ±2.0 % by pages/s and ±3.3 % by processor time is called a difference."
+    )
+
+
+def test_a_page_without_charts_has_no_place_for_them(tmp_path: Path) -> None:
+    """``results/equal`` had an empty section, and a link to it."""
+    made = committed.analysis("equal")
+    text = page.page(made, [], tmp_path, "0" * 64)
+    assert 'href="#charts"' not in text
+    assert 'id="charts"' not in text

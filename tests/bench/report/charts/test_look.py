@@ -85,3 +85,13 @@ def test_values_that_hardly_differ_stand_on_an_axis_from_zero() -> None:
     value_axis(axes, [21.5, 24000.0])
     assert axes.get_yscale() == "log"
     assert [tick.get_text() for tick in axes.get_yticklabels()] == ["100", "1,000", "10k"]
+
+
+def test_two_variants_have_two_colours_and_marks_on_every_interpreter() -> None:
+    """``threads_one_processor`` and ``loop_per_thread`` were the same grey star."""
+    names = ("threads_one_processor", "loop_per_thread")
+    look = Look("wide", [f"{name}@{python}" for python in ("3.13", "3.13t") for name in names])
+    one, other = (look.of(f"{name}@3.13t") for name in names)
+    assert one.colour != other.colour
+    assert one.marker != other.marker
+    assert look.of(names[0]).colour == one.colour

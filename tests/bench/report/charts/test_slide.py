@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bench import BenchError
@@ -17,7 +18,7 @@ from bench.report.charts import Sheet, designed, kinds, laid_out, render_all
 from bench.report.charts.look import Format, Look, style
 from bench.report.charts.slide import Slide, spread_apart
 from bench.schema import TrialRecord
-from bench.show.figures import Bars, Figure, Lines, Panel, Stack
+from bench.show.figures import Axis, Bars, Figure, LinePoint, Lines, Panel, Plot, Stack
 from bench.show.measured import MS, US
 from bench.show.table import MISSING
 from bench.show.words import BY_SERVER, named
@@ -210,3 +211,35 @@ def test_a_full_disk_leaves_whole_charts(
     assert found.pop(fails, "nothing") == ("whole" if before else "nothing")
     assert set(found) <= {"cpu.txt"}
     assert all(text.endswith("\n") for text in found.values())
+
+
+def test_a_name_in_the_panel_hides_no_mark() -> None:
+    """On a phone "callbacks" lay on the triangle of generators."""
+    axis = Axis("", "names", str), Axis("", "values")
+    values = {"callbacks": 1.41, "generators": 1.37, "async_await": 1.56, "loop_per_thread": 3.5}
+    lines = {name: [LinePoint(1.0, Spread(x, x, x, 5))] for name, x in values.items()}
+    look = Look("narrow", synthetic.MODELS)
+    with style(look):
+        slide = laid_out(Figure("a", "", "", Lines([Plot(lines, *axis)])), look)
+        slide.figure.draw_without_rendering()
+        (axes,) = slide.figure.axes
+        marks = [
+            axes.transData.transform(np.asarray(line.get_xydata())[0])
+            for line in axes.get_lines()
+            if line.get_marker() not in ("None", None, "")
+        ]
+        boxes = [x.get_window_extent() for x in slide.figure.texts if x.get_text()]
+    assert len(marks) == len(boxes) == len(values)
+    assert not any(box.contains(*mark) for box in boxes for mark in marks)
+
+
+def test_marks_of_variants_have_a_shape_in_a_small_panel() -> None:
+    """In the chart of crossovers, in grey, a variant was a dot like its neighbours."""
+    spread, axes = Spread(2.0, 1.0, 3.0, 5), (Axis("", "names", str), Axis("", "values"))
+    lines = {name: [LinePoint(1.0, spread)] for name in ("threads", "trio")}
+    look = Look("wide", ["threads", "trio"])
+    with style(look):
+        figure = Figure("a", "A", "", Lines([Plot(lines, *axes)] * 2, 2))
+        (first, _) = laid_out(figure, look).figure.axes
+    sizes = {line.get_markersize() for line in first.get_lines() if line.get_marker() != "None"}
+    assert sizes == {7.0}

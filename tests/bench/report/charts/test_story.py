@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 from xml.etree import ElementTree
@@ -20,8 +21,8 @@ from bench.report.charts import Chart, laid_out, render_all
 from bench.report.charts.look import Look, style
 from bench.report.charts.slide import Slide
 from bench.schema import TrialRecord
-from bench.show.figures import Axis, Bars, Figure, LinePoint, Lines, Panel, Plot
-from bench.show.measured import US
+from bench.show.figures import Axis, Bar, Bars, Figure, LinePoint, Lines, Panel, Plot
+from bench.show.measured import TIMES, US
 from bench.show.pictures import alt
 from tests.bench import synthetic
 from tests.bench.report.charts.campaigns import changed, designs, made, standard, unequal
@@ -206,3 +207,57 @@ def test_words_at_ticks_of_a_phone_do_not_touch() -> None:
         boxes = [tick.get_window_extent() for tick in shown]
         assert min(b.x0 - a.x1 for a, b in pairwise(boxes)) > 5.0
         assert shown[-1].get_text() == "10,000"
+
+
+def test_letters_of_a_ratio_are_not_crossed_by_the_line_at_one() -> None:
+    """In the charts of variants it went through "too few blocks"."""
+    rows = {f"variant_{n}": [Spread(0.5, 0.4, 3.0, 5)] for n in range(8)}
+    look = Look("wide", [*rows])
+    with style(look):
+        panel = Panel("time", rows, TIMES, dots=True, around=0.03)
+        (axes,) = laid_out(Figure("a", "A", "", Bars([panel])), look).figure.axes
+    assert all(text.get_bbox_patch() for text in axes.texts)
+
+
+def test_a_range_below_zero_is_not_cut_off() -> None:
+    """What TLS adds to a page of threads was less than nothing in a block."""
+    row: dict[str, list[Bar]] = {"threads": [Spread(2.0, -13.0, 8.0, 5)]}
+    look = Look("wide", synthetic.MODELS)
+    with style(look):
+        (axes,) = laid_out(Figure("a", "A", "", Bars([Panel("t", row, US)])), look).figure.axes
+    assert axes.get_xlim()[0] < -13.0
+
+
+def test_a_logarithmic_axis_says_so() -> None:
+    """At a glance a linear panel stood between two logarithmic ones."""
+    one, many = Spread(1.0, 1.0, 1.0, 5), Spread(90.0, 90.0, 90.0, 5)
+    both = {"threads": [many], "callbacks": [one]}
+    near = {"threads": [one], "callbacks": [one]}
+    panels = [Panel(axis, rows, US, dots=True) for axis, rows in (("far", both), ("near", near))]
+    points = [LinePoint(1.0, one), LinePoint(10.0, many)]
+    axes = Axis("slots", "counts"), Axis("", "values")
+    alone, named = Plot({"threads": points}, *axes, "time"), Axis("ratio", "ratios")
+    small = [alone, replace(alone, y=named)]
+    look = Look("wide", synthetic.MODELS)
+    with style(look):
+        bars = laid_out(Figure("a", "A", "", Bars(panels)), look).figure.axes
+        assert [x.get_xlabel() for x in bars] == ["far, log scale", "near"]
+        (line,) = laid_out(Figure("a", "A", "", Lines([alone])), look).figure.axes
+        assert (line.get_xlabel(), line.get_title("left")) == ("slots, log scale", TITLED)
+        # On a phone a panel had no name of its axis, "pages/s ÷ async_await".
+        (line,) = laid_out(Figure("a", "A", "", Lines(small[1:])), look).figure.axes
+        assert line.get_title("left") == "time, ratio, log scale"
+        left, right = laid_out(Figure("a", "A", "", Lines(small, 2)), look).figure.axes
+        assert [x.get_title("left") for x in (left, right)] == [TITLED, "time"]
+        assert right.get_ylabel() == "ratio, log scale"
+
+
+TITLED = "time, log scale"
+
+
+def test_a_phone_has_a_key_only_where_a_row_has_two_bars() -> None:
+    """Below one another, the panel of what TLS adds named two kinds of bars and had one."""
+    one = Spread(1.0, 1.0, 1.0, 5)
+    panels = [Panel("both", {"threads": [one, one]}, US), Panel("alone", {"threads": [one]}, US)]
+    parts = charts.in_parts(Bars(panels, "plain", "TLS"))
+    assert [part.faint for part in parts if isinstance(part, Bars)] == ["plain", ""]
