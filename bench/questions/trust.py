@@ -147,7 +147,7 @@ def _noise(analysis: Analysis) -> Iterator[str]:
     floor, host = analysis.floor(), analysis.host
     if floor.log and floor.log > NOISY_FLOOR:
         yield (
-            "This machine is too noisy for small differences: nothing below "
+            "This machine is too noisy for small differences: of pages/s nothing below "
             f"{floor_words(floor.log)} is claimed."
         )
     if host and host.probe_p95_over_median > UNSTEADY_PROBE:
