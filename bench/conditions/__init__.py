@@ -30,8 +30,8 @@ class Condition:
     """All trials of a point are under its conditions, and some labels under one of their own.
 
     ``name`` is in labels (``callbacks/asleep``) and records. ``own`` is what the records of trials
-    under it have in their parameters. ``only`` names the backends that have such a label, None for
-    all.
+    under it have in their parameters, besides the name of a ``mode``. ``only`` names the backends
+    that have such a label, None for all.
     """
 
     name: str = ""

@@ -50,7 +50,7 @@ class Way(Condition):
 
 
 def mode(name: str, tls: Tls | None, *, keep_alive: bool = True, adds: tuple[float, float]) -> Way:
-    own = {"mode": name, "tls": tls.words if tls else None}
+    own = {"tls": tls.words if tls else None}
     return Way(name=name, own=own, mode=True, tls=tls, keep_alive=keep_alive, adds=adds)
 
 
@@ -86,5 +86,4 @@ class Headers(Condition):
 
 
 def with_lines(lines: int) -> Headers:
-    name = f"headers={lines}"
-    return Headers(lines=lines, name=name, own={"mode": name}, mode=True, adds=(0.075 * lines, 0.0))
+    return Headers(lines=lines, name=f"headers={lines}", mode=True, adds=(0.075 * lines, 0.0))

@@ -298,6 +298,8 @@ def identity(trial: Trial) -> dict[str, Any]:
     params: Params = point.params | {"recorder": "times"}
     for condition in trial.conditions:
         params |= condition.own
+        if condition.mode:
+            params["mode"] = condition.name
     if own is not None and label.recorded == label.backend:
         params["condition"] = own.name
     control = backend.family == FAMILY

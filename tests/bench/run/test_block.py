@@ -19,11 +19,12 @@ import psutil
 import pytest
 
 from bench import BenchError
-from bench.conditions import ASLEEP, work
+from bench.conditions import ASLEEP, Condition, work
 from bench.conditions.held import HELD, Filling
 from bench.conditions.processors import ALL, EVERYWHERE, Spreading
 from bench.conditions.recorders import NULL
 from bench.conditions.schedule import Opening, Scheduled
+from bench.conditions.ways import PLAIN
 from bench.conditions.work import WithWork
 from bench.controls import CONTROLS
 from bench.plan import backends, plan, workloads
@@ -55,6 +56,9 @@ from tests.bench.small import some
 from tests.bench.sure import sure
 
 ONE = usually(MODELS, 1)
+POLL = Condition(
+    name="poll", mode=True, sets={"selectors:DefaultSelector": "selectors:PollSelector"}
+)
 TURNED = workloads.throughput(10, 6000, ONE)
 SHORTER = workloads.throughput(10, 2400, ONE)
 """Where a turn or two of each are enough."""
@@ -408,8 +412,12 @@ def test_moments_are_given_to_the_turn_they_lie_in() -> None:
 
 @pytest.mark.parametrize(
     "point",
-    [in_modes("tls-fetch", 2, 4000, ONE), in_modes("tls-handshake", 2, 6000, ONE)],
-    ids=["kept", "each"],
+    [
+        in_modes("tls-fetch", 2, 4000, ONE),
+        in_modes("tls-handshake", 2, 6000, ONE),
+        replace(in_modes("churn", 2, 4000, ONE), varied=(PLAIN, POLL)),
+    ],
+    ids=["kept", "each", "a value alone"],
 )
 def test_a_page_is_measured_in_all_modes_in_one_block(bench: Bench, point: Point) -> None:
     labels = [str(label) for label in plan.labels_of(point, ["callbacks"])]
