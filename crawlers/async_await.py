@@ -149,7 +149,7 @@ async def fetch(shared: Shared, slot: Slot, item: Fetch) -> Exchange:
 
 
 def finish(shared: Shared, slot: Slot, item: Fetch, exchange: Exchange) -> None:
-    """Give the outcome to the frontier; wake as many slots as there is work for."""
+    """Give the outcome to the frontier; wake as many other slots as there is work for."""
     ended = monotonic()
     page = read_page(item, exchange, shared.job.follow)
     if exchange.error is None:

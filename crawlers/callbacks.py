@@ -199,7 +199,7 @@ class Slot:
             self.finish()
 
     def finish(self) -> None:
-        """Give the outcome to the frontier; wake as many slots as there is work for."""
+        """Give the outcome to the frontier; wake as many other slots as there is work for."""
         ended = monotonic()
         shared, item, exchange = self.shared, self.item, self.exchange
         page = read_page(item, exchange, shared.job.follow)

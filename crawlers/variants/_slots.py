@@ -64,7 +64,7 @@ def disconnect(slot: Slot) -> None:
 
 
 def finish(shared: Shared, slot: Slot, item: Fetch, exchange: Exchange) -> None:
-    """Give the outcome to the frontier; wake as many slots as there is work for."""
+    """Give the outcome to the frontier; wake as many other slots as there is work for."""
     ended = monotonic()
     page = read_page(item, exchange, shared.job.follow)
     slot.deadline = inf

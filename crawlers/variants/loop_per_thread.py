@@ -83,7 +83,7 @@ async def take(part: Part, slot: Slot) -> Fetch | None:
 
 
 def finish(part: Part, slot: Slot, item: Fetch, exchange: Exchange) -> None:
-    """Give the outcome to the frontier; wake as many slots as there is work for."""
+    """Give the outcome to the frontier; wake as many other slots as there is work for."""
     shared = part.shared
     ended = monotonic()
     page = read_page(item, exchange, shared.job.follow)

@@ -180,6 +180,7 @@ def test_records_have_the_version_of_every_library_that_is_measured() -> None:
 
 def test_every_backend_has_one_entry_and_no_entry_names_another() -> None:
     named = [name for library in LIBRARIES for name in library["backends"]]
+    assert not {*OURS} - {*named}, "write what its library recommends, in tools/libraries.toml"
     assert sorted(named) == sorted(OURS)
 
 

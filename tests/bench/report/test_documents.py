@@ -105,7 +105,7 @@ def test_it_says_what_it_said(name: str) -> None:
     said = DOCUMENTS[name]()
     if "REWRITE" in os.environ:
         (GOLDEN / name).write_text(said)
-    assert said == (GOLDEN / name).read_text()
+    assert said == (GOLDEN / name).read_text(), "REWRITE=1 writes it: read the difference"
     for block in re.findall(r"(?:^\|.*\n)+", said, flags=re.M):
         widths = {line.count(" | ") for line in block.strip().splitlines()}
         assert len(widths) == 1, block  # every row has as many cells as its header
