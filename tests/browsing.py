@@ -51,7 +51,7 @@ def opened(
     assert wrong == []
 
 
-def barriers(page: Any, theme: str = "light") -> list[tuple[str, str]]:
+def barriers(page: Any, theme: str) -> list[tuple[str, str]]:
     """What axe finds that keeps people out: rule and element. Long tables are shortened.
 
     In the dark only the contrast can be another one.

@@ -356,12 +356,12 @@ class Numbers:
         tls = self.analysis.once(tls_pages.measured)
         return plural(len(tls.values[label][tls_pages.HANDSHAKE]), "block")
 
-    def with_work(self, label: str, work_ms: float = 10) -> str:
-        """Mean response time of the pages that need no work, where one in ten does.
+    def with_work(self, label: str) -> str:
+        """Mean response time of the pages that need no work, where one in ten needs 10 ms.
 
         Trials on a machine that changed its speed do not count, so their number is said.
         """
-        means = mixed.measured(self.analysis).spread(label, mixed.key(mixed.MEAN, work_ms))
+        means = mixed.measured(self.analysis).spread(label, mixed.key(mixed.MEAN, 10))
         if means is None:
             raise KeyError(f"{label} beside work")
         return f"{duration(means.value)} ({plural(means.count, 'trial')})"

@@ -361,9 +361,9 @@ def load(file: Path) -> Claim:
         raise BenchError(f"{file}: {' '.join(str(error).split())}") from None
 
 
-def load_all(folder: Path = SENTENCES) -> list[Claim]:
+def load_all() -> list[Claim]:
     order = list(TOPICS)
-    claims = [load(file) for file in folder.glob("*.toml")]
+    claims = [load(file) for file in SENTENCES.glob("*.toml")]
     return sorted(claims, key=lambda claim: (order.index(claim.topic), claim.name))
 
 

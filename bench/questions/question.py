@@ -186,7 +186,7 @@ def bars(
 
 
 def forest(
-    axis: str, labels: Iterable[str], ratios: Mapping[str, Ratio], floor: float | None = None
+    axis: str, labels: Iterable[str], ratios: Mapping[str, Ratio], floor: float | None
 ) -> Panel:
     """Marks of ratios with their intervals and blocks, over the noise floor if it is theirs."""
     shown = {label: ratios.get(label) for label in labels}

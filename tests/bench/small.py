@@ -145,5 +145,5 @@ def wait_for_family(pid: int, met: Callable[[list[psutil.Process]], bool]) -> li
     return wait_for(found, "the children never met the condition", 0.005)
 
 
-def all_gone(processes: Sequence[psutil.Process], timeout: float = 300) -> bool:
-    return not psutil.wait_procs(processes, timeout=timeout)[1]
+def all_gone(processes: Sequence[psutil.Process]) -> bool:
+    return not psutil.wait_procs(processes, timeout=300)[1]

@@ -229,7 +229,7 @@ def _fit_part(name: str, trials: Sequence[TrialRecord]) -> PartFit:
     return PartFit(name, slope, low, high, own + intercept, None)
 
 
-def held_trials(records: Records, *, over_tls: bool = False) -> dict[str, list[TrialRecord]]:
+def held_trials(records: Records, *, over_tls: bool) -> dict[str, list[TrialRecord]]:
     """Label -> its valid barrier trials on plain HTTP or over TLS, without the A/A twin.
 
     Of crawlers; what servers hold is a question of its own.

@@ -109,7 +109,7 @@ def known(file: Path) -> Costs:
     return measured
 
 
-def weighed(measured: Costs, named: Sequence[str] | None = None, *, everything: bool) -> Costs:
+def weighed(measured: Costs, named: Sequence[str] | None, *, everything: bool) -> Costs:
     """The costs of the backends as named, of all, or of those that people choose between.
 
     Raises :class:`bench.store.StoreError` for one that was not measured.

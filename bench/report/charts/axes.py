@@ -125,7 +125,7 @@ def markers(
     y: Sequence[float],
     edges: Sequence[float],
     background: str,
-    size: float = 10.0,
+    size: float,
 ) -> None:
     """Markers of a line, hollow where they have an edge."""
     for a, b, width in zip(x, y, edges, strict=True):
@@ -167,9 +167,9 @@ def bar_label(
     place: float,
     size: float,
     *,
-    bold: bool = False,
-    below: bool = False,
-    clear: bool = False,
+    bold: bool,
+    below: bool,
+    clear: bool,
 ) -> None:
     """The figure of a bar, right of its end, or in the middle below a mark.
 

@@ -32,12 +32,6 @@ def fetched(records: Sequence[AnyRecord]) -> list[AnyRecord]:
     return found
 
 
-def in_turns_at(records: Sequence[AnyRecord], slots: int = 100) -> list[AnyRecord]:
-    """A campaign whose throughput at so many slots took turns, at the same cost of a page."""
-    place = f"throughput-{slots}"
-    return replaced(records, lambda t: in_turns(t, page_us(t)) if t.point == place else t)
-
-
 @lru_cache(maxsize=12)
 def made(**kwargs: Any) -> tuple[AnyRecord, ...]:
     """A campaign without variants, regimes and fairness."""
@@ -62,7 +56,10 @@ def whole(**kwargs: Any) -> tuple[AnyRecord, ...]:
         "samples": 1100,
         "rates": (5000, 30_000),
     }
-    lines = in_turns_at(synthetic.campaign(**defaults | kwargs), slots=10)
+    lines = replaced(
+        synthetic.campaign(**defaults | kwargs),
+        lambda t: in_turns(t, page_us(t)) if t.point == "throughput-10" else t,
+    )
     return (*lines[:-1], *fetched(lines), lines[-1])
 
 
