@@ -114,9 +114,11 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 CONNECTIONS = 1000
 IMPATIENT = (
-    "import sys; from bench.fleet import hold; hold.ANSWER_S = 5.0; "
+    "import signal, sys; from bench.fleet import hold; "
+    "signal.signal(signal.SIGUSR1, lambda *_: setattr(hold, 'ANSWER_S', 5.0)); "
     "from bench.__main__ import main; sys.exit(main())"
 )
+"""Impatient from SIGUSR1 on: on a busy machine a fleet takes minutes to start."""
 
 
 @pytest.fixture(autouse=True)
@@ -255,6 +257,7 @@ def test_what_is_lost_voids_the_trial_and_is_named_and_the_rest_stops(
     cluster: Cluster = request.getfixturevalue("lasting" if victim == "worker" else "cluster")
     with begun(cluster, tmp_path / "results") as process:
         crew = cluster.children("bench.sides.worker")
+        process.send_signal(signal.SIGUSR1)
         os.kill(crew[0].pid if victim == "worker" else cluster.workers[0].pid, how)
         printed = process.communicate(timeout=PATIENCE_S)[0]
     assert process.returncode == 1, printed
