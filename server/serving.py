@@ -56,6 +56,13 @@ async def serve(
     stopped = asyncio.Event()
     for number in stop_signals():
         loop.add_signal_handler(number, stopped.set)
+    if settings.exit_with_parent:  # before there is a listener to close: it may find no thread
+
+        def stop() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended already
+                loop.call_soon_threadsafe(stopped.set)
+
+        when_the_parent_ends(stop)
     kind = FaultyConnection if isinstance(site, Faults) else None
     core = Core(site, loop, settings.delay, kind)
     poller = Poller(loop, core.ledger.connections)
@@ -73,13 +80,6 @@ async def serve(
         lambda reader, writer: converse(reader, writer, plane.answer), sock=control
     )
     server = await loop.create_server(accept, sock=listening, backlog=BACKLOG)
-    if settings.exit_with_parent:
-
-        def stop() -> None:
-            with contextlib.suppress(RuntimeError):  # the loop has ended already
-                loop.call_soon_threadsafe(stopped.set)
-
-        when_the_parent_ends(stop)
     # The site lives as long as the server: leave it out of every collection. What
     # connections leave behind is rarely cyclic, so collect seldom.
     gc.collect()

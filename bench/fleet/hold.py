@@ -157,6 +157,12 @@ class Host:
         self.ends.close()
         self.trials = []
 
+    def __del__(self) -> None:
+        # A host that was too slow for the fleet, and answers again when that has ended, is dropped
+        # by dask before it is asked to stop. Python keeps a Popen of a child that runs, and thus
+        # the pipe at whose end the child would end.
+        self.stop()
+
 
 def judged(trial: Crawling) -> Worker:
     """What a worker did, and whether it counts."""

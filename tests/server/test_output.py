@@ -65,7 +65,8 @@ def test_a_system_without_a_thread_for_it_is_one_line() -> None:
     work = "import _thread; _thread.start_joinable_thread = _thread.start_new_thread = fail"
     fail = 'def fail(*_, **__): raise RuntimeError("can\'t start new thread")'
     serve = "from server.__main__ import main; raise SystemExit(main(['--exit-with-parent']))"
-    done = python("-c", "\n".join([fail, work, serve]))
+    left_open = {"PYTHONWARNINGS": "default::ResourceWarning"}
+    done = python("-c", "\n".join([fail, work, serve]), env=left_open)
     said = "python -m server: can't start new thread: raise ulimit -u or pids.max\n"
     assert (done.returncode, done.stderr) == (1, said)
 

@@ -87,6 +87,7 @@ def test_some_can_be_counted_without_the_others(monkeypatch: pytest.MonkeyPatch)
         asked.extend((workload, who) for workload in workloads for who in backends)
         return []
 
+    monkeypatch.setattr("bench.machine.instruments.cachegrind", lambda: None)  # runs valgrind
     monkeypatch.setattr(measure, "Lane", lambda *_: None)
     monkeypatch.setattr(measure, "programs", programs)
     assert guard.count(["fetch generators", "crawl callbacks"]) == {}

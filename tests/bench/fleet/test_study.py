@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -125,6 +127,23 @@ def test_a_host_that_was_lost_and_is_back_ends_what_it_had() -> None:
         assert small.all_gone(list(first))
     finally:
         here.stop()
+
+
+@pytest.mark.slow
+def test_a_host_that_the_fleet_has_left_ends_what_it_had() -> None:
+    """Dask drops the actor, and with it the calls that still wait; nobody can stop it then."""
+    here = Host("here")
+    before = set(small.family(os.getpid()))
+    here.do("start", planned(10, [here.limits()]))
+    started = set(small.family(os.getpid())) - before
+    assert started
+    del here
+    try:
+        assert not psutil.wait_procs(started, timeout=0)[1]
+    finally:
+        for process in started:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
 
 
 # --- what processes and kernels gained ---------------------------------------------------

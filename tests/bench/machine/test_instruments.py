@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -110,9 +109,12 @@ def test_a_killed_count_leaves_no_file_of_valgrind_behind(
     if tool.missing:
         pytest.skip(tool.missing)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    words = [*tool.wrap(tmp_path), sys.executable, "-S", "-c", "print(flush=True); input()"]
+    words = [*tool.wrap(tmp_path), "cat"]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as counted:
+        assert counted.stdin is not None
         assert counted.stdout is not None
-        counted.stdout.readline()
+        counted.stdin.write(b"answered\n")
+        counted.stdin.flush()
+        assert counted.stdout.readline() == b"answered\n"
         counted.send_signal(signal.SIGKILL)
     assert not list(tmp_path.glob("vgdb*"))

@@ -446,6 +446,7 @@ def test_the_authorities_of_both_servers_are_in_one_file(bench: Bench) -> None:
         assert Path(told.cafile or "").read_text().count("BEGIN CERTIFICATE") == 2
         assert told.warmup_prefix == bench.warmups[Tls()].prefix
         trial.worker.process.kill()
+    trial.forget()  # the folder is that of all blocks, whatever their order
 
 
 # --- servers under test ------------------------------------------------------------------
