@@ -105,7 +105,7 @@ class Needs:
 def require_proc() -> None:
     """Raise :class:`BenchError` without Linux's /proc, where nothing can be read."""
     meminfo = Path("/proc/meminfo")
-    if not (meminfo.exists() and meminfo.read_text()):  # psutil fails where it is empty
+    if not (meminfo.exists() and meminfo.read_bytes()):  # psutil fails where it is empty
         raise BenchError("no /proc here, or not all of it: on Linux, mount -t proc proc /proc")
 
 

@@ -193,7 +193,7 @@ def test_a_loopback_interface_that_is_down(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_an_empty_meminfo_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Path, "read_text", lambda *_, **__: "")
+    monkeypatch.setattr(Path, "read_bytes", lambda _: b"")
     with pytest.raises(BenchError, match="no /proc here, or not all of it"):
         doctor.require_proc()
 
