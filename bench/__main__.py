@@ -36,9 +36,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     ``argv`` is for tests; without it this is a program of its own, which handles signals.
     """
-    if argv is None and _is_usual(signal.SIGINT):
+    for number in filter(_is_usual, STOPS if argv is None else ()):
         # An exception during an import would end in a traceback, and there is nothing to clean up.
-        signal.signal(signal.SIGINT, _leave)
+        signal.signal(number, _leave)
     # Without room for a thread for each processor, OpenBLAS would send this process a SIGINT.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -47,6 +47,11 @@ def count(value: float) -> str:
     return f"{value:,.0f}"
 
 
+def in_percent(share: float) -> str:
+    """A share in whole percent: "67 %" for 0.67."""
+    return f"{100 * share:.0f} %"
+
+
 def plural(value: int, word: str) -> str:
     """A count and its noun: "1 trial", "12 trials"."""
     return f"{count(value)} {word}{'' if value == 1 else 's'}"
@@ -63,11 +68,21 @@ def significant(value: float, digits: int) -> str:
     return f"{rounded:,.{max(0, places)}f}"
 
 
-def times(value: float) -> str:
-    """A ratio for a sentence: 0.66, 1.53, 2.4, 12."""
-    if value >= 9.95:
-        return f"{value:,.0f}"
-    return f"{value:.1f}" if value >= 1.995 else f"{value:.2f}"
+def times(value: float, finer: int = 0) -> str:
+    """A ratio for a sentence: 0.66, 1.53, 2.4, 12; ``finer`` adds digits."""
+    places = 0 if value >= 9.95 else 1 if value >= 1.995 else 2
+    return f"{value:,.{places + finer}f}"
+
+
+def apart(words: Callable[[float, int], str], *values: float) -> list[str]:
+    """Values in words, with a digit more each where the last two, ends of a range, look alike."""
+    texts = [words(value, 0) for value in values]
+    return texts if texts[-2] != texts[-1] else [words(value, 1) for value in values]
+
+
+def from_to(words: Callable[[float, int], str], low: float, high: float) -> str:
+    """A range in a sentence: ``2.9 to 3.8``, or ``2.9`` where even a digit more shows no other."""
+    return " to ".join(dict.fromkeys(apart(words, low, high)))
 
 
 # --- units -----------------------------------------------------------------------------

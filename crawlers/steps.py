@@ -242,9 +242,8 @@ def sentence(step: str, site: judge.Answer, answer: judge.Answer) -> str:
     once = verdict(step, site, answer)
     words = [f"all pages once: {once}" if once.startswith(("yes", "no")) else once]
     if "seconds" in answer:
-        words.append(
-            f"{answer['seconds']} s, {answer['processor'] / answer['seconds']:.0%} of a processor"
-        )
+        share = 100 * answer["processor"] / answer["seconds"]
+        words.append(f"{answer['seconds']} s, {share:.0f} % of a processor")
     else:
         words.append("did not end")
     if step in CRAWLS:

@@ -40,6 +40,7 @@ from bench.fleet import study as fleet_study
 from bench.launch import RESULTS, ROOT
 from bench.plan.participants import PINNED, Label
 from bench.questions import SERVE, analysis_in, answers, equal
+from bench.questions.interpreters import SHRUNK
 from bench.report import campaigns, charts, cite, files, findings, markup, page
 from bench.report.charts.look import Look, style
 from bench.report.tables import grid
@@ -152,9 +153,8 @@ def without_the_lock() -> str:
     machine = analysis.campaign.environment
     about = (
         f"Campaign `{analysis.campaign.campaign}`, {machine.cpu_model}, {machine.cpu_count} "
-        "processors; waits and yields are over all pages. A dash: opening "
-        "connections made the process smaller, because it gave memory back that it had taken "
-        f"before. {held_without_the_lock()}"
+        f"processors; waits and yields are over all pages. A dash: {SHRUNK}. "
+        f"{held_without_the_lock()}"
     )
     return "\n".join([*table(heads, rows, right=5), "", about])
 

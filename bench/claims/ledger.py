@@ -36,6 +36,7 @@ from bench.show.cells import figure
 from bench.show.table import MISSING
 from bench.show.words import commit_words, machine_words
 from bench.study import RunRecord
+from bench.text import apart
 from crawlers.chapter import STEPS
 
 PAGE: Final = "claims.md"
@@ -67,10 +68,12 @@ def now(judged: Judged) -> str:
     number = judged.now
     if isinstance(number, Missing):
         return MISSING
-    text = counted(figure(number.value), judged.reading.unit)
     if number.low == number.high:
-        return text
-    return f"{text} [{figure(number.low)}, {figure(number.high)}]"
+        return counted(figure(number.value), judged.reading.unit)
+    ends = number.low, number.high
+    value, low, high = apart(lambda x, finer: figure(x, 3 + finer), number.value, *ends)
+    text = counted(value, judged.reading.unit)
+    return text if low == high else f"{text} [{low}, {high}]"
 
 
 def basis(number: ClaimNumber | Missing) -> str:

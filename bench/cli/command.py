@@ -62,10 +62,14 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        if self.module:
-            check_address_space()
-            cast("CommandModule", importlib.import_module(self.module)).add_arguments(self)
-        parsed, unknown = super().parse_known_args(args, namespace)
+        if not self.module:
+            return super().parse_known_args(args, namespace)
+        check_address_space()
+        cast("CommandModule", importlib.import_module(self.module)).add_arguments(self)
+        self.module = ""  # for options among arguments, argparse comes here twice more
+        below = self._subparsers  # with commands below, argparse has no such order
+        parse = self.parse_known_args if below else self.parse_known_intermixed_args
+        parsed, unknown = parse(args, namespace)
         if unknown:  # with the usage of this command, not of the program
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return parsed, unknown

@@ -9,10 +9,12 @@ that this process may raise by itself.
 
 from __future__ import annotations
 
+import errno
 import os
 import platform
 import resource
 import shutil
+import socket
 import time
 import tomllib
 from collections import Counter
@@ -102,7 +104,8 @@ class Needs:
 
 def require_proc() -> None:
     """Raise :class:`BenchError` without Linux's /proc, where nothing can be read."""
-    if not Path("/proc/meminfo").exists():
+    meminfo = Path("/proc/meminfo")
+    if not (meminfo.exists() and meminfo.read_bytes()):  # psutil fails where it is empty
         raise BenchError("no /proc here, or not all of it: on Linux, mount -t proc proc /proc")
 
 
@@ -282,6 +285,13 @@ def check_backlog(needs: Needs) -> Iterator[CheckResult]:
     yield from too_few("conntrack", most, needed, tracked)
 
 
+def check_loopback(needs: Needs) -> Iterator[CheckResult]:
+    """A new network namespace has its loopback interface, but down."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        down = probe.connect_ex(("127.0.0.1", 9)) == errno.ENETUNREACH  # sends nothing
+    yield from judged("loopback", down)
+
+
 # --- processors --------------------------------------------------------------------------
 
 
@@ -308,7 +318,7 @@ def check_noise(needs: Needs) -> Iterator[CheckResult]:
         stolen = ((host.steal() or before) - before) / STEAL_CHECK_S / (os.cpu_count() or 1)
         up = time.clock_gettime(time.CLOCK_BOOTTIME) * (os.cpu_count() or 1)
         share = max(stolen, before / up)
-        yield from judged("steal", share > STEAL_SHARE, share=share)
+        yield from judged("steal", share > STEAL_SHARE, share=100 * share)
     governor = procfs.read("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
     if governor is not None:  # None is usual in a virtual machine; probes show changes there
         governor = governor.strip()
@@ -351,6 +361,7 @@ CHECKS: tuple[Callable[[Needs], Iterator[CheckResult]], ...] = (
     check_descriptors,
     check_ports,
     check_backlog,
+    check_loopback,
     check_threads,
     check_processors,
     check_noise,
@@ -361,4 +372,11 @@ CHECKS: tuple[Callable[[Needs], Iterator[CheckResult]], ...] = (
 )
 
 # Checks that can refuse a workload. They are quick, and run again before each workload.
-LIMITS = (check_descriptors, check_ports, check_threads, check_memory, check_disk)
+LIMITS = (
+    check_descriptors,
+    check_ports,
+    check_loopback,
+    check_threads,
+    check_memory,
+    check_disk,
+)

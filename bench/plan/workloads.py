@@ -436,7 +436,7 @@ def openloop(rate: int, seconds: float, who: Participants) -> Point:
 def mixed(work_ms: int, rate: int, seconds: float, who: Participants) -> Point:
     """Requests due on a Poisson schedule; one in ten then needs so much work.
 
-    The rate leaves the processor idle for about half of the time, so that whoever waits
+    The rate leaves the processor idle for a third of the time or more, so that whoever waits
     does not wait for a queue that grows. Processes get every processor, and share the
     server's.
     """

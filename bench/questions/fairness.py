@@ -16,7 +16,7 @@ from bench.schema import TrialRecord
 from bench.show.figures import Unit
 from bench.show.measured import WAIT, Measured
 from bench.show.words import PLURALS, listed, prose, sentence
-from bench.text import count, listing, plural
+from bench.text import count, in_percent, listing, plural
 
 NAME: Final = "fairness"
 ASKS: Final = "Is any slot left behind?"
@@ -57,7 +57,8 @@ class Starving(Columns):
             )
             return Headline(
                 sentence(f"{who} {verb} some of {slots} slots in {where}"),
-                f"the least served slot completes at most {worst:.0%} of the median slot’s pages",
+                f"the least served slot completes at most {in_percent(worst)} of the median slot’s "
+                "pages",
             )
         if any(map(any, starved.values())):
             return None
@@ -66,7 +67,7 @@ class Starving(Columns):
         )
         return Headline(
             f"No backend starves any of {slots} slots{few(blocks)}",
-            f"every slot completes at least {least:.0%} of the median slot’s pages, "
+            f"every slot completes at least {in_percent(least)} of the median slot’s pages, "
             f"{plural(blocks, 'block')}",
         )
 
@@ -77,7 +78,7 @@ COLUMNS: Final = Starving(
         "least": Read(
             "least served slot",
             "pages of the least served slot, of those of the median slot",
-            Unit("share", "{:.0%}".format, "{:.0%}".format, "median"),
+            Unit("share", in_percent, in_percent, "median"),
             least_served,
         ),
         "wait": Read(
@@ -98,12 +99,13 @@ COLUMNS: Final = Starving(
         "longest wait of any slot": ("wait",),
     },
     notes=[
-        f"A slot is starved when it completes less than {STARVED:.0%} of what the median slot "
-        f"completes before the list of URLs runs out. {RANGES}",
+        f"A slot is starved when it completes less than {in_percent(STARVED)} of what the median "
+        f"slot completes before the list of URLs runs out. {RANGES}",
         "{listed}",
     ],
-    prose=f"A slot is starved when it completes less than {STARVED:.0%} of what the median slot "
-    "completes before the list of URLs runs out. Nothing delays an answer, so every slot could "
-    "fetch all the time. To measure it: `python -m bench run --profile full --only fairness`.",
+    prose=f"A slot is starved when it completes less than {in_percent(STARVED)} of what the median "
+    "slot completes before the list of URLs runs out. Nothing delays an answer, so every slot "
+    "could fetch all the time. To measure it: "
+    "`python -m bench run --profile full --only fairness`.",
 )
 measured, answer = COLUMNS.measured, COLUMNS.answer

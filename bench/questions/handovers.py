@@ -30,7 +30,7 @@ from bench.show.figures import Axis, Figure, LinePoint, Lines, Plot, Unit, calcu
 from bench.show.measured import US, Measured, Value, by_label
 from bench.show.table import Table
 from bench.show.words import averaged
-from bench.text import capital, number, plural, times
+from bench.text import capital, from_to, number, plural, times
 
 NAME: Final = "handovers"
 ASKS: Final = "What does the interpreter's lock cost threads?"
@@ -191,7 +191,7 @@ def headline(first: Crawls, every: Sequence[Crawls]) -> Headline | None:
             f"{several}, {one_words} on one"
         )
 
-    ranges = " and ".join(f"{times(s.low)} to {times(s.high)}" for s in (on_all, on_one))
+    ranges = " and ".join(from_to(times, s.low, s.high) for s in (on_all, on_one))
     behind = "no interval" if few(blocks) else f"{ranges}: lowest and highest of {blocks} blocks"
     switch = Spread(line.switch_us, line.switch_us, line.switch_us, blocks)
     return Headline(

@@ -8,7 +8,7 @@ figures always carry their build.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import chain, pairwise
 from typing import Final
@@ -42,6 +42,11 @@ STEP: Final = (
     "A step is one within a kind of build: to the release before, for a free-threaded build (t) to "
     "the same release with the lock, and with the JIT on (j) to the same with it off."
 )
+SHRUNK: Final = (
+    "opening connections made the process smaller, because it gave memory back that it had taken "
+    "before"
+)
+NO_MARK: Final = "Where memory has no mark, the process gave some back."
 METRICS: Final = {PAGE: CPU_PER_1000, HELD: USER_PER_CONNECTION}
 
 
@@ -137,18 +142,29 @@ def answer(analysis: Analysis) -> Answer | None:
     previous = compared(analysis, releases)
     head = headline(previous)
     differing = words.differing_builds(analysis.campaign.interpreters)
+    dashes = _dashes(analysis, values)
     return Answer(
         head,
         "Each backend is compared with itself on an earlier interpreter of the same kind of "
         "build. To measure it: `python -m bench study interpreters`.",
-        tables=[table(values, releases, previous)],
-        figures=[figure(analysis, values, releases, previous, head)] if values.values else [],
+        tables=[table(values, releases, previous, dashes)],
+        figures=[figure(analysis, values, releases, previous, head, dashes)]
+        if values.values
+        else [],
         details={
             f"{NAME}-{number}": text
             for number, text in enumerate([*_steps(releases, previous), *releases.lines], 1)
         },
         warnings=[differing] if differing else [],
     )
+
+
+def _dashes(analysis: Analysis, measured: Measured) -> list[str]:
+    """Why some have no user memory."""
+    trials = stats.trials_of(analysis.records, *USER_PER_CONNECTION.workloads, twins=False)
+    read = sorted({trial.label for trial in trials if stats.kib_each("user")(trial) is not None})
+    without = [label for label in read if not measured.spread(label, HELD)]
+    return [f"No user memory of {listing(without)}: {SHRUNK}."] if without else []
 
 
 def headline(previous: ComparedReleases) -> Headline | None:
@@ -181,7 +197,9 @@ def _steps(releases: Releases, previous: ComparedReleases) -> list[str]:
     return sentences
 
 
-def table(measured: Measured, releases: Releases, previous: ComparedReleases) -> Table:
+def table(
+    measured: Measured, releases: Releases, previous: ComparedReleases, dashes: Sequence[str]
+) -> Table:
     rows: list[Row] = []
     for label in chain.from_iterable(on_each(releases.models, m) for m in releases.kinds.values()):
         parsed = Label.parse(label)
@@ -202,7 +220,7 @@ def table(measured: Measured, releases: Releases, previous: ComparedReleases) ->
             Column("× step"),
         ],
         rows,
-        notes=releases.lines,
+        notes=[*releases.lines, *dashes],
     )
 
 
@@ -212,6 +230,7 @@ def figure(
     releases: Releases,
     previous: ComparedReleases,
     head: Headline | None,
+    dashes: Sequence[str],
 ) -> Figure:
     """Absolute figures above; below, what each step from one interpreter to the next changed."""
     columns = [key for key in METRICS if measured.blocks([key])]
@@ -257,6 +276,6 @@ def figure(
             "WARNING, a build can change more than a release: compare across no gap. "
             * (len(releases.kinds) > 1)
             + " ".join(releases.builds),
-            *[STEP] * steps,
+            " ".join([STEP] * steps + [NO_MARK] * bool(dashes)),
         ),
     )

@@ -38,7 +38,7 @@ from bench.show.figures import (
 from bench.show.measured import KIB_OR_MORE
 from bench.show.table import MISSING, CellMakers, Column, Table, name, tabled
 from bench.show.words import prose
-from bench.text import KIB, MIB, count, listing, plural, significant, size_words, times
+from bench.text import KIB, MIB, count, from_to, listing, plural, significant, size_words, times
 from crawlers.registry import MODELS
 
 NAME: Final = "memory"
@@ -211,7 +211,7 @@ def _headline(kind: str, held: Collection[MemoryFit], takes: str) -> Headline | 
         behind = "no interval from one number of connections"
         return Headline(f"{text}{only}", behind, (), every, quotes, say)
     of = min((most, least), key=lambda row: row.trials)
-    ranges = " and ".join(f"{tenths(side.low)} to {tenths(side.high)}" for side in (high, low))
+    ranges = " and ".join(from_to(tenths, side.low, side.high) for side in (high, low))
     behind = f"{ranges} KiB: {stats.AT_LEVEL} intervals of the fitted slopes, "
     behind += plural(of.trials, "run")
     behind += f" with {plural(len(of.connections), 'number')} of connections"

@@ -149,6 +149,12 @@ def answer(analysis: Analysis) -> Answer | None:
     check = f"On the same schedules, theory gives a mean of {listing(predicted)}. "
     amounts = sorted({trial.work.work_ms for trial in trials if trial.work})
     offered = listing([f"{count(rates[w])} requests/s at {w:g} ms" for w in sorted(rates)])
+    every_trial = by_work(trials, analysis.labels)
+    absent = {
+        w: [x for x in waits.values if key(MEAN, w) not in every_trial.values[x]]
+        for w in sorted(rates)
+    }
+    dashes = "".join(f"No trial of {listing(x)} at {w:g} ms. " for w, x in absent.items() if x)
     wide = "Processes had every processor, the others one. " * ("processes" in waits.values)
     ordered = [x for x in CITED if x in waits.values]  # as in every chart
     chart = bars(
@@ -163,12 +169,12 @@ def answer(analysis: Analysis) -> Answer | None:
             if key(MEAN, w) in waits.measures
         },
         ("mean", "90th percentile (in colour)"),
-        notes=[f"{wide}{offered}. {RANGES}"],
+        notes=[f"{wide}{dashes}{offered}. {RANGES}"],
     )
     return Answer(
         head,
         (check if predicted else "") + PROSE,
-        tables=[table(by_work(trials, analysis.labels), amounts)],
+        tables=[table(every_trial, amounts)],
         warnings=_other_work(trials),
         figures=[chart] if waits.values else (),
     )

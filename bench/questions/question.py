@@ -44,7 +44,7 @@ from bench.show.words import (
     strongest,
 )
 from bench.store import Records
-from bench.text import capital, plural
+from bench.text import capital, from_to, plural
 from crawlers.registry import MODELS
 
 SAYS_HOW_FEW: Final = re.compile(r"\b(one trial|\d+ (trial|campaign)s?)\b")
@@ -272,7 +272,7 @@ def of_models(
     if pair.ratio.shown:
         # As drawn: of all its blocks, though the two are compared in those that both have.
         text = say([measured.value(side, key) for side in (pair.label, pair.base)])
-        ranges = [f"{words(min(side))} to {words(max(side))}" for side in pair.paired]
+        ranges = [from_to(lambda x, _: words(x), min(side), max(side)) for side in pair.paired]
         floor = "beyond the noise floor" if ABOVE in pair.ratio.reason else UNPAIRED
         tested = f"tested among {plural(pair.family, 'pair')}, {floor}"
         both = f"{' and '.join(ranges)}: lowest and highest of {blocks}"

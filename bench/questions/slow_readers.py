@@ -65,7 +65,7 @@ COLUMNS: Final = Readers(
         "KiB of the server for each": ("user",),
         "a fast client's answer of 1 MB": ("alone", "beside"),
     },
-    pair=("without slow readers", "beside them"),
+    pair=("without slow readers", "beside them (in colour)"),
     prose=f"A thousand clients ask for 1 MB each, with segments of {count(SEGMENT)} bytes and a "
     "receive buffer of 4 KiB, and read 1 KB of it per second. Ten others ask for the same page 50 "
     "times per second on a schedule, for three seconds before the slow ones come and for three "

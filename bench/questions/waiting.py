@@ -56,10 +56,16 @@ def answer(analysis: Analysis) -> Answer | None:
     if not any(lines.values()):
         return None
     behind = stats.trials_of(analysis.records, BEHIND, twins=False)
+    head = _headline(analysis, behind) if behind else None
+    alike = {BEHIND: head.text} if head and not head.pairs else {}
     return Answer(
-        _headline(analysis, behind) if behind else None,
+        head,
         PROSE.format(delay=_delay(behind[0])) if behind else "",
-        figures=[_figure(analysis, workload, here) for workload, here in lines.items() if here],
+        figures=[
+            _figure(analysis, workload, here, alike.get(workload))
+            for workload, here in lines.items()
+            if here
+        ],
         compared=analysis.compare(PAGES_PER_S),  # what the figures' headlines rest on
     )
 
@@ -101,7 +107,13 @@ def _lines(sizes: BySize) -> dict[str, list[LinePoint]]:
     return {label: points for label, points in lines.items() if points}
 
 
-def _figure(analysis: Analysis, workload: str, lines: Mapping[str, Sequence[LinePoint]]) -> Figure:
+def _figure(
+    analysis: Analysis,
+    workload: str,
+    lines: Mapping[str, Sequence[LinePoint]],
+    alike: str | None,
+) -> Figure:
+    """``alike`` is the headline where no difference is shown."""
     title, what = FIGURES[workload]
     best = leading(analysis, PAGES_PER_S, workload)
     point = best.point if best else analysis.reference_point(workload) or ""
@@ -126,7 +138,7 @@ def _figure(analysis: Analysis, workload: str, lines: Mapping[str, Sequence[Line
     return Figure(
         name=workload,
         title=title,
-        headline=head.text if head else None,
+        headline=head.text if head else alike,
         subtitle=f"{what}; {blocks_words(point.y for line in lines.values() for point in line)}",
         data=Lines([plot], told=head is not None and slots == ends[-1]),
         notes=(

@@ -38,7 +38,7 @@ from bench.schema import Environment, Record
 from bench.show import cells
 from bench.show.table import Column, Table, words
 from bench.show.words import TIMES_FROM, between
-from bench.text import listing, plural, significant, times
+from bench.text import from_to, listing, plural, significant, times
 
 FOLDER: Final = RESULTS / "headlines"
 """The campaigns that are published."""
@@ -289,7 +289,7 @@ def ends(quantity: Quantity, own: float | None = None) -> str:
     same = own is None or (own < 1) == (value < 1)
     if same and (high < 1 or 1 < low <= high < TIMES_FROM or value >= TIMES_FROM):
         return between(value, low, high)
-    return f"{times(low)} to {times(high)} times"
+    return f"{from_to(times, low, high)} times"
 
 
 def source(quoted: Sequence[Quantity]) -> str:

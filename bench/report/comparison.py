@@ -30,6 +30,7 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import AT_LEVEL, LEVEL, MIN_BLOCKS, Metric, Ratio
 from bench.report import tables
 from bench.schema import Environment
+from bench.show import cells
 from bench.show.table import MISSING, CellMakers, Column, Table, name, tabled, words
 from bench.store import Records
 from bench.text import count, listing, plural
@@ -288,8 +289,9 @@ def show(comparison: MachineComparison, console: Console) -> None:
 
 
 def _ratio(row: ComparedRow) -> str:
-    interval = f" [{row.low:.2f}–{row.high:.2f}]" if row.low and row.high else ""
-    return MISSING if row.ratio is None else f"{row.ratio:.2f}{interval}"
+    if row.ratio is None or not (row.low and row.high):
+        return MISSING if row.ratio is None else cells.hundredths(row.ratio)
+    return cells.ranged(cells.hundredths, row.ratio, row.low, row.high)
 
 
 COLUMNS: Final[CellMakers[ComparedRow]] = (

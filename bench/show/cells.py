@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from bench.analysis.stats import UNDECIDED, MemoryFit, Ratio, Spread
 from bench.schema import Limiter
 from bench.show.table import MISSING
-from bench.text import KIB, MIB, count
+from bench.text import KIB, MIB, apart, count, in_percent
 
 
 def figure(value: float | None, digits: int = 3) -> str:
-    """A number: whole with commas from 100, else to ``digits`` significant digits."""
+    """A number to ``digits`` significant digits, whole with commas where it has as many or more."""
     if value is None:
         return MISSING
-    if abs(value) >= 100:
+    if abs(value) >= 10 ** (digits - 1):
         return count(value)
     text = f"{value:.{digits}g}"
     return text if "e" not in text else f"{value:.3f}"
 
 
-def tenths(value: float | None) -> str:
-    return MISSING if value is None else f"{value:.1f}"
+def tenths(value: float | None, finer: int = 0) -> str:
+    return MISSING if value is None else f"{value:.{1 + finer}f}"
+
+
+def ranged(words: Callable[[float, int], str], value: float, low: float, high: float) -> str:
+    """``1.53 [1.48–1.55]``; the value alone where even a digit more shows no range."""
+    text, low_text, high_text = apart(words, value, low, high)
+    return text if low_text == high_text else f"{text} [{low_text}–{high_text}]"
 
 
 def spread(values: Spread | None, alone: int = 3) -> str:
@@ -28,11 +36,11 @@ def spread(values: Spread | None, alone: int = 3) -> str:
         return MISSING
     if values.count == 1:
         return f"{figure(values.value, alone)} (one trial)"
-    return f"{figure(values.value)} [{figure(values.low)}–{figure(values.high)}]"
+    return ranged(lambda x, finer: figure(x, 3 + finer), values.value, values.low, values.high)
 
 
-def kib(value: float | None) -> str:
-    return tenths(None if value is None else value / KIB)
+def kib(value: float | None, finer: int = 0) -> str:
+    return tenths(None if value is None else value / KIB, finer)
 
 
 def mib(value: float | None) -> str:
@@ -41,12 +49,17 @@ def mib(value: float | None) -> str:
 
 def user_memory(fit: MemoryFit) -> str:
     """A connection in KiB, its part in user space, with the interval."""
-    text, ends = kib(fit.user), fit.user_interval
-    return f"{text} [{'–'.join(map(kib, ends))}]" if ends else text
+    if fit.user is None or fit.user_interval is None:
+        return kib(fit.user)
+    return ranged(kib, fit.user, *fit.user_interval)
+
+
+def hundredths(value: float, finer: int = 0) -> str:
+    return f"{value:.{2 + finer}f}"
 
 
 def share(values: Spread | None) -> str:
-    return f"{100 * values.value:.0f} %" if values else MISSING
+    return in_percent(values.value) if values else MISSING
 
 
 def ratio(result: Ratio | None, *, base: bool = False) -> str:
@@ -55,9 +68,9 @@ def ratio(result: Ratio | None, *, base: bool = False) -> str:
         return "1 (base)" if base else MISSING
     if result.low is None or result.high is None:
         return f"{result.value:.2f}"
-    text = f"{result.value:.2f} [{result.low:.2f}–{result.high:.2f}]"
-    median = f"{result.median:.2f}" if result.skewed else text
-    return text if text.startswith(median) else f"{text}, median {median}"
+    text = ranged(hundredths, result.value, result.low, result.high)
+    value, median = hundredths(result.value), hundredths(result.median or result.value)
+    return f"{text}, median {median}" if result.skewed and median != value else text
 
 
 def beside(result: Ratio) -> str:

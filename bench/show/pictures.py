@@ -18,7 +18,7 @@ from bench.analysis.stats import Spread
 from bench.plan.participants import Label
 from bench.show.figures import Axis, Bar, Bars, FigureData, Line, Lines, Plot, Stack, Unit
 from bench.show.words import is_stack, prose
-from bench.text import GIB, KIB, MIB, count, duration
+from bench.text import GIB, KIB, MIB, count, duration, in_percent
 from crawlers.catalogue import OURS
 from crawlers.registry import MODELS
 
@@ -26,7 +26,7 @@ MOST: Final = 8
 """Labels of a kind that are named, and points of a line: a longer list says less."""
 
 SCALES: Final[dict[str, Callable[[float], str]]] = {
-    **{"times": duration, "counts": count, "shares": "{:.0%}".format},
+    **{"times": duration, "counts": count, "shares": in_percent},
     **{"ratios": "{:.2f}".format, "nines": lambda nines: f"p{100 - 100 * 10**-nines:.3g}"},
 }
 

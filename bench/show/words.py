@@ -26,7 +26,7 @@ from bench.analysis.stats import (
 )
 from bench.plan.participants import Label
 from bench.schema import CampaignRecord, Environment, Interpreter, TrialRecord
-from bench.text import KIB, capital, count, listing, plural, significant, times
+from bench.text import KIB, capital, count, from_to, listing, plural, significant, times
 from crawlers.catalogue import MODELS, OURS
 from crawlers.registry import LOOP
 
@@ -84,9 +84,9 @@ def interval(compared: Comparison) -> str:
 def between(value: float, low: float, high: float) -> str:
     """The interval of a ratio in the form of :func:`change`."""
     if value >= TIMES_FROM:
-        return f"{times(low)} to {times(high)}"
+        return from_to(times, low, high)
     near, far = sorted((low, high), key=lambda end: abs(end - 1))
-    return f"{percent(near)} to {percent(far)} %"
+    return f"{from_to(percent, near, far)} %"
 
 
 def basis(compared: Comparison) -> str:
@@ -133,10 +133,10 @@ def in_words(value: float) -> str:
     return count(value) if abs(value) >= 1000 else significant(value, 3)
 
 
-def percent(ratio: float) -> str:
+def percent(ratio: float, finer: int = 0) -> str:
     """How far a ratio is from 1 in percent: "35" for 0.65, "52" for 1.52, "0.4" for 1.004."""
     value = 100 * abs(ratio - 1)
-    return f"{value:.0f}" if value >= 0.95 else f"{value:.1f}"
+    return f"{value:.{finer + (value < 0.95)}f}"
 
 
 SWITCHES: Final = {"gil": "Interpreter lock", "jit": "JIT"}

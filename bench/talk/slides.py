@@ -33,6 +33,7 @@ from bench.fleet.study import FleetTrial, sentence
 from bench.launch import RESULTS, ROOT
 from bench.palette import PALETTES
 from bench.questions import analysis_in, answers
+from bench.questions.question import RANGES
 from bench.report import charts, cite, findings, markup
 from bench.report.charts import Sheet, wordless
 from bench.schema import Environment
@@ -53,8 +54,8 @@ MARKS: Final = ("Hatched", "Hollow")
 
 
 def under(note: str) -> bool:
-    """Whether a note of a chart is under it, with marks and the interval; others are spoken."""
-    return note.startswith(MARKS) or " against " in note
+    """Whether a note of a chart is under it, with marks and ranges; others are spoken."""
+    return note.startswith(MARKS) or " against " in note or RANGES in note
 
 
 class TalkError(BenchError):

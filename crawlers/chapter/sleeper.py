@@ -35,4 +35,4 @@ def main() -> None:
         used = time.process_time()
         future = asyncio.run_coroutine_threadsafe(sleep(0.3), loop)
         future.result()
-        print(f"{sleep.__name__}: {(time.process_time() - used) / 0.3:.1%} of a processor")
+        print(f"{sleep.__name__}: {100 * (time.process_time() - used) / 0.3:.1f} % of a processor")

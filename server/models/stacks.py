@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
-from threading import Event
+from threading import Event, Thread
 from typing import Any, Final
 from wsgiref.types import WSGIApplication
 
@@ -142,8 +142,26 @@ def hypercorn(service: Service) -> None:
         asyncio.run(serve(asgi(service), config, mode="asgi"))  # type: ignore[arg-type]
 
 
+def need_tasks(number: int) -> None:
+    """Raise RuntimeError unless so many threads or processes can start.
+
+    granian aborts where its threads cannot, and gunicorn prints a traceback and serves nothing.
+    """
+    over, started = Event(), list[Thread]()
+    try:
+        for _ in range(number):
+            thread = Thread(target=over.wait)
+            thread.start()
+            started.append(thread)
+    finally:
+        over.set()
+        for thread in started:
+            thread.join()
+
+
 def granian(service: Service) -> None:
     """granian, embedded: HTTP in Rust, and the application on asyncio."""
+    need_tasks(3)
     from granian.constants import Interfaces
     from granian.http import HTTP1Settings
     from granian.server.embed import Server
@@ -186,6 +204,7 @@ def granian(service: Service) -> None:
 
 def gunicorn_gevent(service: Service) -> None:
     """gunicorn with gevent: the worker is a process, which sends its tally at its end."""
+    need_tasks(1)
     from gunicorn.app.base import BaseApplication
 
     def end(server: Any, worker: Any) -> None:  # noqa: ANN401

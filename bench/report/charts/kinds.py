@@ -445,7 +445,7 @@ def _x_axis(axes: Axes, axis: Axis, column: Sequence[Plot], *, small: bool) -> N
         case _:
             value_axis(axes, [high], axis="x", words=axis.words)
             axes.set_xlim(0, high * 1.02)
-            axes.tick_params(axis="x", pad=12.0)  # two zeros meet in the corner
+            axes.tick_params(pad=12.0)  # two zeros meet in the corner, and a mark at 0 is on a tick
 
 
 def _y_axis(slide: Slide, axes: Axes, plot: Plot, row: Sequence[Plot]) -> None:

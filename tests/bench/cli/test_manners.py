@@ -120,9 +120,16 @@ def test_matplotlib_is_quiet_where_there_is_no_home() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["bench.cli", slow("rich.segment"), slow("numpy"), slow("matplotlib")]
+    ("module", "number"),
+    [
+        ("bench.cli", signal.SIGINT),
+        ("bench.cli", signal.SIGTERM),
+        *(slow(name, signal.SIGINT) for name in ("rich.segment", "numpy", "matplotlib")),
+    ],
 )
-def test_ctrl_c_during_the_start_is_no_traceback(module: str, recorded: Path) -> None:
+def test_a_signal_during_the_start_is_one_line(
+    module: str, number: signal.Signals, recorded: Path
+) -> None:
     process = subprocess.Popen(
         [
             *(sys.executable, "-X", "importtime", *BENCH[1:]),
@@ -137,7 +144,7 @@ def test_ctrl_c_during_the_start_is_no_traceback(module: str, recorded: Path) ->
     for line in process.stderr:
         if line.rpartition("|")[2].strip() == module:
             break
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, stderr = process.communicate(timeout=300)
     assert process.returncode == 130
     others = [line for line in stderr.splitlines() if not line.startswith("import time:")]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import shutil
+import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from bench import BenchError
 from bench.machine import build, doctor, environment, host
 from bench.machine.doctor import CheckResult, Needs
 from tests.bench.fake_root import put
@@ -181,6 +184,18 @@ def test_a_limit_of_the_user(empty: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_what_cannot_be_read_refuses_nothing(empty: Path) -> None:
     assert not [r for r in doctor.examine(Needs(100, 100)) if r.level == "refusal"]
+
+
+def test_a_loopback_interface_that_is_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a new network namespace, where the server was started and "did not answer"."""
+    monkeypatch.setattr(socket.socket, "connect_ex", lambda *_: errno.ENETUNREACH)
+    assert "ip link set lo up" in (doctor.refuse(Needs()) or "")
+
+
+def test_an_empty_meminfo_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "read_bytes", lambda _: b"")
+    with pytest.raises(BenchError, match="no /proc here, or not all of it"):
+        doctor.require_proc()
 
 
 REFUSED = ("threads", "memory", "disk", "read-only results", "no whole /proc")

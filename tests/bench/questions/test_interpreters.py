@@ -36,6 +36,15 @@ def with_interpreters(interpreters: list[Interpreter]) -> Records:
     return Records(made().campaign.model_copy(update={"interpreters": interpreters}))
 
 
+def test_a_dash_for_memory_has_its_reason() -> None:
+    """On the page of 3.13.5t loops had none, and nothing said why."""
+    found = sure(answer(committed.analysis("interpreters")))
+    said = [note for note in found.tables[0].notes if "made the process smaller" in note]
+    assert found.figures[0].notes[-1].endswith("has no mark, the process gave some back.")
+    names = "async_await@3.13.5t, callbacks@3.13.5t and generators@3.13.5t"
+    assert said[0].startswith(f"No user memory of {names}: ")
+
+
 @pytest.mark.parametrize(
     ("names", "steps"),
     [

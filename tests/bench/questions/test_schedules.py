@@ -62,6 +62,12 @@ def test_a_queue_waits_as_pollaczek_and_khinchine_say(work_ms: float, wait_ms: f
     assert sum(waits) / len(waits) == pytest.approx(formula, rel=0.15)
 
 
+def test_who_has_no_trial_at_an_amount_of_work_is_named() -> None:
+    """The chart had a dash for uvloop beside 1 ms of work."""
+    (chart,) = sure(mixed.answer(committed.analysis())).figures
+    assert "No trial of threads_long_switch and uvloop at 1 ms." in chart.notes[0]
+
+
 def test_a_headline_begins_with_a_model() -> None:
     """threads_long_switch was the slowest of all, and stood in bold: nobody runs it."""
     name, full = key(MEAN, 10), mixed.measured(analysed(worked(blocks=5)))

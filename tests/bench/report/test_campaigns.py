@@ -84,12 +84,12 @@ def test_the_command_prints_markdown_to_a_pipe_and_one_object_as_json(
     folders: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     names = [str(folder) for folder in folders[:2]]
-    assert main(["combine", *names, "--json"]) == DONE
+    assert main(["combine", names[0], "--json", *names[1:]]) == DONE  # in any order
     (group,) = Groups.model_validate_json(capsys.readouterr().out).groups
     assert group.numbers[RATIO].combined.campaigns == 2
     assert main(["combine", *names]) == DONE
     table = capsys.readouterr().out
-    assert "| threads ÷ callbacks: processor time per crawled 2 KB page | × | 2.2 [" in table
+    assert "| threads ÷ callbacks: processor time per crawled 2 KB page | × | 2.2 |" in table
     assert "- campaign 2: 20261122-080000-aaaaaa, 2026-11-22T08:00, boot b2" in table
 
 
@@ -133,7 +133,7 @@ def test_processors_are_not_combined_and_stand_beside_each_other(
     assert (other.processor, other.count) == ("Intel Xeon", 1)
     # A reader on one of them sees its numbers, on neither where those of both lie.
     assert "; published: 1." in findings.named(analysis_in(folders[0]))["page"]
-    assert "; 1 campaign: 3.5 to 3.5)" in findings.named(analysis_in(xeon))["page"]
+    assert "; 1 campaign: 3.50)" in findings.named(analysis_in(xeon))["page"]
     ryzen = analysis_in(made(tmp_path, 7, cpu="AMD Ryzen 7 5800X 8-Core Processor"))
     both = [group.numbers[RATIO].combined for group in (most, other)]
     said = findings.named(ryzen)["page"]
@@ -148,10 +148,7 @@ def test_processors_are_not_combined_and_stand_beside_each_other(
     assert re.search(r"\(AMD EPYC: [^;]*\)", quotes.over(amd)["page"])
     few = "5 on AMD EPYC, CPython 3.11 (`results/headlines`), borne out by 1 on Intel Xeon."
     assert few in quotes.basis(amd)
-    assert (
-        "(Intel Xeon: 3.5 to 3.5, 1 campaign; AMD EPYC: 1."
-        in quotes.over([analysis_in(xeon)])["page"]
-    )
+    assert "(Intel Xeon: 3.50, 1 campaign; AMD EPYC: 1." in quotes.over([analysis_in(xeon)])["page"]
     cheap = made(tmp_path, 8, dear=0.8, cpu="Intel(R) Xeon(R) Processor")
     carry(monkeypatch, campaigns.combine([*folders, cheap]))
     assert "page" not in quotes.over([analysis_in(folders[0])])

@@ -340,6 +340,16 @@ def test_on_a_phone_a_claim_has_its_verdict_below_it(shown: Any) -> None:
     assert shown.locator(".claims").evaluate(width) <= 0
 
 
+def test_on_a_phone_the_caption_of_a_table_stays_where_the_table_is_moved(shown: Any) -> None:
+    """It was as wide as the table, and went away with the first column's neighbours."""
+    shown.set_viewport_size({"width": 390, "height": 800})
+    caption = shown.locator("section > .scroll caption").first
+    before = caption.bounding_box()["x"]
+    caption.evaluate("each => { each.closest('.scroll').scrollLeft = 150 }")
+    assert caption.evaluate("each => each.closest('.scroll').scrollLeft") > 0, "nothing to scroll"
+    assert caption.bounding_box()["x"] == pytest.approx(before, abs=1)
+
+
 def test_paper_has_every_table_and_needs_no_words_for_charts(shown: Any) -> None:
     shown.emulate_media(media="print")
     shown.evaluate("dispatchEvent(new Event('beforeprint'))")

@@ -45,10 +45,18 @@ def test_all_processes_of_a_block_in_turns_need_memory_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """In a container of 256 MiB the kernel killed the harness, and nothing said why."""
-    monkeypatch.setattr("bench.machine.doctor.available_bytes", lambda: 150 << 20)
+    monkeypatch.setattr("bench.machine.doctor.available_bytes", lambda: 200 << 20)
     points = [workloads.c10k(50, ONE), workloads.throughput(100, 1000, ONE)]
     found = refused(*(PlannedPoint(point, plan.labels_of(point, MODELS)) for point in points))
     assert {label.partition(" on ")[2] for label in found} == {"throughput-100"}
+
+
+def test_the_report_needs_memory_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a group of 200 MB a campaign was allowed, and the kernel killed it."""
+    monkeypatch.setattr("bench.machine.doctor.available_bytes", lambda: 155 << 20)
+    point = workloads.c10k(50, ONE)
+    (reason,) = refused(PlannedPoint(point, {Label("callbacks"): 1})).values()
+    assert "155 MiB available; 194 MiB needed" in reason
 
 
 def test_a_backend_without_https_is_refused_in_every_mode_with_its_reason() -> None:

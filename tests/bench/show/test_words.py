@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from bench.analysis import stats
-from bench.analysis.stats import Comparison, Ratio
+from bench.analysis.stats import Comparison, Ratio, Spread
 from bench.report import charts, summary
+from bench.show import cells
 from bench.show.words import basis, change, interval, says
 from tests.bench.questions.campaigns import shared_with_the_server
 from tests.bench.synthetic import analysed, campaign, where
@@ -32,6 +33,11 @@ def test_a_ratio_is_a_change(ratio: float, less: str, words: str) -> None:
         (0.65, 0.49, 0.86, "14 to 51 %"),
         (1.52, 1.17, 2.02, "17 to 102 %"),
         (3.3, 2.88, 3.77, "2.9 to 3.8"),
+        # Both ends had read alike: "5.8 to 5.8".
+        (5.79, 5.77, 5.81, "5.77 to 5.81"),
+        (5.8, 5.801, 5.802, "5.80"),
+        (0.23, 0.2266, 0.2334, "76.7 to 77.3 %"),
+        (1.002, 1.0018, 1.0023, "0.18 to 0.23 %"),
         (0.65, None, None, ""),
     ],
 )
@@ -41,6 +47,22 @@ def test_an_interval_has_the_unit_of_its_change(
     ratio = Ratio(value, low, high, 6, None, (), "slower", "")
     found = Comparison("w", "p", stats.PAGES_PER_S, "a", "b", ratio, server_limited=False)
     assert interval(found) == words
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "cell"),
+    [
+        (1.003, 1.002, 1.004, "1.003 [1.002–1.004]"),
+        (1.0, 0.9999, 1.0001, "1.000"),
+        (168.2, 168.0, 168.4, "168.2 [168–168.4]"),
+        (7.14, 7.138, 7.142, "7.14 [7.138–7.142]"),
+    ],
+)
+def test_the_ends_of_an_interval_look_different_in_a_cell(
+    value: float, low: float, high: float, cell: str
+) -> None:
+    ratio = Ratio(value, low, high, 6, None, (), "slower", "")
+    assert cell in (cells.ratio(ratio), cells.spread(Spread(value, low, high, 6)))
 
 
 def test_names_agree_with_their_verbs() -> None:

@@ -118,6 +118,15 @@ def test_the_code_is_that_of_the_models() -> None:
             place = lines.index(line.strip(), place)
 
 
+def test_what_the_ranges_of_a_chart_are_is_below_it() -> None:
+    """It was spoken, beside what the title rests on."""
+    assert "Ranges: lowest to highest block." in slide("one-line").body
+
+
+def test_a_chart_without_a_difference_says_so_in_its_title() -> None:
+    assert slide("the-wait").title.endswith("no difference between models is shown")
+
+
 def test_a_reading_beside_the_campaign_is_tested_too() -> None:
     """What the chapter means most likely was left out, because it was measured beside."""
     tested = slide("the-claim-tested")

@@ -66,7 +66,7 @@ def test_what_does_not_crawl_says_what_happened() -> None:
     assert sum("lift-off" in line for line in rockets) == 3
     begun = {line[0] for line in rockets[: rockets.index("A lift-off")]}
     assert begun == set("ABC"), "they do not wait for each other"
-    timer, polling = map(float, re.findall(r"([\d.]+)%", printed("sleeper")[1]))
+    timer, polling = map(float, re.findall(r"([\d.]+) %", printed("sleeper")[1]))
     assert polling > 5 * timer
 
 

@@ -220,6 +220,20 @@ def test_a_server_that_cannot_say_that_it_is_ready_ends(name: str) -> None:
     assert done.stderr == said or name == "gunicorn_gevent"  # it logs the end of its worker
 
 
+@pytest.mark.parametrize("name", ["granian", "gunicorn_gevent"])
+def test_a_stack_that_can_start_no_task_raises_what_becomes_one_line(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """granian aborted, and gunicorn printed a traceback and ended with 0."""
+
+    def fails(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", fails)
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        getattr(stacks, name)(MagicMock())
+
+
 def test_a_pool_ends_with_its_server_that_is_killed() -> None:
     with serving("async_await_pool", "--site", "list:20:1000", "--work", "1:1") as server:
         with server.connect() as sock:

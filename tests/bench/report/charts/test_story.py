@@ -180,6 +180,19 @@ def test_a_line_does_not_cross_the_letters_of_a_name_in_the_panel() -> None:
     assert boxes["A"] is None
 
 
+def test_a_mark_at_0_leaves_the_words_of_its_tick_free() -> None:
+    """In ``handovers`` that of callbacks lay on "25 µs"."""
+    spread = Spread(25.0, 24.0, 26.0, 5)
+    plot = Plot({"callbacks": [LinePoint(0.0, spread), LinePoint(6.0, spread)]}, Axis(""), Axis(""))
+    look = Look("wide", synthetic.MODELS)
+    with style(look):
+        slide = laid_out(Figure("a", "A", "", Lines([plot])), look)
+        (axes,) = slide.figure.axes
+        ends = [tick.get_window_extent().x1 for tick in axes.get_yticklabels()]
+        mark = axes.transData.transform((0.0, 25.0))[0] - 5.0 * slide.figure.dpi / 72
+    assert max(ends) < mark
+
+
 def test_a_single_trial_has_a_line_through_its_percentiles() -> None:
     """A spectrum of one block was three marks on an empty slide: one trial had no line."""
     told = designs(made(blocks=1))["spectrum"]
