@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, TextIO, cast
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -16,7 +16,7 @@ from rich.segment import Segment
 from rich.table import Column
 
 from bench.text import minutes, printable
-from crawlers.terminal import forget_impossible_size, open_closed_streams
+from crawlers.terminal import discard, forget_impossible_size, open_closed_streams
 
 
 class Terminal(Console):
@@ -99,7 +99,7 @@ class Phases:
 
 
 class Output:
-    """A standard output that reports an error once, at the end, and goes quiet until then.
+    """A standard stream that reports an error once, at the end, and goes quiet until then.
 
     A full disk or a closed terminal must not end a campaign in a traceback, nor lose its last
     record. A reader that went away (``| head``) does end it: BrokenPipeError passes.
@@ -130,15 +130,6 @@ class Output:
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         return getattr(self.stream, name)
-
-
-def discard(stream: TextIO) -> None:
-    """Send what is still buffered, and all that follows, to nowhere."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, stream.fileno())
-    os.close(nowhere)
-    with suppress(OSError):
-        stream.flush()
 
 
 def prepare_streams() -> Output:

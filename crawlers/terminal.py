@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NoReturn, TextIO
 
 SIZE = re.compile(r"[1-9][0-9]{0,3}")
@@ -80,9 +80,14 @@ def complain(message: str) -> None:
 
 
 def discard(stream: TextIO) -> None:
-    """Send what is still buffered to nowhere: Python flushes again at exit."""
+    """Send what is still buffered, and all that follows, to nowhere.
+
+    Python flushes once more at exit.
+    """
     with open(os.devnull, "w") as nothing:
         os.dup2(nothing.fileno(), stream.fileno())
+    with suppress(OSError):
+        stream.flush()
 
 
 def printable(text: str) -> str:

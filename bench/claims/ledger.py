@@ -71,7 +71,7 @@ def now(judged: Judged) -> str:
     if number.low == number.high:
         return counted(figure(number.value), judged.reading.unit)
     ends = number.low, number.high
-    value, low, high = apart(lambda x, finer: figure(x, 3 + finer), number.value, *ends)
+    value, low, high = apart(figure, number.value, *ends)
     text = counted(value, judged.reading.unit)
     return text if low == high else f"{text} [{low}, {high}]"
 

@@ -27,14 +27,15 @@ from rich.console import Console
 
 from bench import BenchError, launch
 from bench.cli import DONE, FAILED, INTERRUPTED, USAGE, commands
-from bench.terminal import Terminal, discard, prepare_streams
+from bench.terminal import Terminal, prepare_streams
 from bench.text import one_line
+from crawlers.terminal import discard
 
 MIN_ADDRESS_SPACE = 1 << 30
 """Bytes that numpy, scipy and matplotlib need, with room to work."""
 
-LIMITS = {errno.EMFILE: "ulimit -n", errno.EAGAIN: "ulimit -u or pids.max"}
-"""What is too low where a process cannot start."""
+CURES = {errno.EMFILE: "ulimit -n", errno.EAGAIN: "ulimit -u or pids.max"}
+"""What to raise where a process cannot start."""
 
 OVERVIEW = """\
 Compares one web crawler, written once for each concurrency model, against a local
@@ -142,9 +143,9 @@ def in_one_line(run: Callable[[], int], name: str = "") -> int:
         discard(sys.stdout)
         return FAILED
     except OSError as error:
-        if error.errno not in LIMITS:
+        if error.errno not in CURES:
             raise
-        return complain(f"{error.strerror}: raise {LIMITS[error.errno]}", FAILED, name)
+        return complain(f"{error.strerror}: raise {CURES[error.errno]}", FAILED, name)
     return code
 
 

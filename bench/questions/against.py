@@ -31,7 +31,7 @@ from bench.show.measured import US, Measure, Measured
 from bench.show.table import Column, Table, name
 from bench.show.words import UNPAIRED, against, between, change
 from bench.store import Records
-from bench.text import listing
+from bench.text import in_percent, listing
 from crawlers.registry import LOOP
 
 NAME: Final = "against"
@@ -60,7 +60,7 @@ def words(ratio: Ratio) -> str:
         ends += f", {UNPAIRED}" * (NO_FLOOR in ratio.reason)
         return change(ratio.value) + (f" ({ends})" if ends else "")
     if ratio.verdict == stats.UNDECIDED and ratio.smallest is not None:
-        return f"{ratio.verdict} (below {100 * ratio.smallest:.0f} % nothing could be seen)"
+        return f"{ratio.verdict} (below {in_percent(ratio.smallest)} nothing could be seen)"
     return ratio.verdict
 
 

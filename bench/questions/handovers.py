@@ -30,7 +30,7 @@ from bench.show.figures import Axis, Figure, LinePoint, Lines, Plot, Unit, calcu
 from bench.show.measured import US, Measured, Value, by_label
 from bench.show.table import Table
 from bench.show.words import averaged
-from bench.text import capital, from_to, number, plural, times
+from bench.text import capital, from_to, in_percent, number, plural, times
 
 NAME: Final = "handovers"
 ASKS: Final = "What does the interpreter's lock cost threads?"
@@ -69,7 +69,7 @@ class Law:
     def words(self) -> str:
         return (
             f"{self.fixed_us:.0f} µs a page and {self.switch_us:.1f} µs for each switch; "
-            f"this line explains {100 * self.explained:.0f} % of the variance of "
+            f"this line explains {in_percent(self.explained)} of the variance of "
             f"{plural(self.windows, 'window')}"
         )
 

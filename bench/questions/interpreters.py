@@ -259,6 +259,7 @@ def figure(
         below.append(panel(f"ratio: {measure.title}", ratio, partial(step, key=key)))
     steps = any(plot.lines for plot in below)  # none between kinds of build
     ratios = [c.ratio for by_label in previous.values() for c in by_label.values()]
+    further = [STEP] * steps + [NO_MARK] * bool(dashes)
     trials = stats.trials_of(analysis.records, twins=False)
     first = (next(t for t in trials if t.workload in METRICS[key].workloads) for key in columns)
     at = [*map(point_words, first)]
@@ -276,6 +277,6 @@ def figure(
             "WARNING, a build can change more than a release: compare across no gap. "
             * (len(releases.kinds) > 1)
             + " ".join(releases.builds),
-            " ".join([STEP] * steps + [NO_MARK] * bool(dashes)),
+            *[" ".join(further)] * bool(further),
         ),
     )

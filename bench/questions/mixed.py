@@ -19,7 +19,7 @@ from bench.schema import TrialRecord, Work
 from bench.show import cells
 from bench.show.measured import WAIT, Measured, Value, by_label
 from bench.show.table import Column, Table, name
-from bench.text import count, duration, listing, plural
+from bench.text import count, duration, in_percent, listing, plural
 from crawlers.registry import MODELS
 
 NAME: Final = "mixed"
@@ -137,7 +137,7 @@ def answer(analysis: Analysis) -> Answer | None:
     mean, theory = key(MEAN, usual), key(THEORY, usual)
     others = [label for label in waits.values if label not in MODELS]
     busy = rates[usual] * usual / 1000 / every  # a processor, by the work alone
-    middle = f"Beside work ({100 * busy:.0f} % load) means are"
+    middle = f"Beside work ({in_percent(busy)} load) means are"
     head = of_models(waits, mean, middle, others)
     # The sentence is about the trials that two share, the picture about all that each has.
     alike = len({*waits.blocks([mean])}) == 1
@@ -189,7 +189,7 @@ def table(measured: Measured, amounts: Iterable[float]) -> Table:
                 label,
                 f"{duration(work_ms)} of work",
                 *(
-                    cells.spread(measured.spread(label, key(part, work_ms)), alone=2)
+                    cells.spread(measured.spread(label, key(part, work_ms)), alone=-1)
                     for part in PARTS
                 ),
             ]

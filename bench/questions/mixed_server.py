@@ -17,6 +17,7 @@ from bench.questions.question import Headline
 from bench.schema import TrialRecord
 from bench.show.measured import WAIT, Measured, median_response
 from bench.sides.protocol import WORK_EVERY
+from bench.text import in_percent
 
 NAME: Final = "mixed_server"
 ASKS: Final = "What does work on one request in ten do to the other nine, at a server?"
@@ -36,7 +37,7 @@ class Beside(Columns):
     def facts(self, analysis: Analysis, _: Measured) -> Mapping[str, str]:
         trial = self.trials(analysis)[0]
         rate, work_ms = (stats.number_param(trial, name) or 0.0 for name in ("rate", "work_ms"))
-        return {"load": f"{100 * rate * work_ms / 1000 / WORK_EVERY:.0f} %"}
+        return {"load": in_percent(rate * work_ms / 1000 / WORK_EVERY)}
 
     def headline(self, analysis: Analysis, measured: Measured) -> Headline | None:
         """What one request in a hundred waits; one stall is a p99, so it needs blocks."""

@@ -34,7 +34,7 @@ from bench.show.figures import Axis, Figure, Line, Lines, Plot, line
 from bench.show.measured import WAIT, Measure, Measured, Value, by_label, median_response
 from bench.show.table import MISSING, Column, Row, Table, name
 from bench.show.words import blocks_words, listed, of_blocks, says, sentence
-from bench.text import count, duration, listing, plural
+from bench.text import count, duration, in_percent, listing, plural
 from crawlers.registry import MODELS
 
 NAME: Final = "open_loop"
@@ -145,7 +145,7 @@ def _left_out(asked: Sequence[TrialRecord], counted: Sequence[TrialRecord]) -> l
         what = "a p99 there may be theirs, so these are in no response time"
     return [
         f"In {len(taken)} of {plural(len(asked), 'trial')} on a schedule other guests, programs or "
-        f"a limit took more than {100 * TAKEN:.0f} % of the time, up to "
+        f"a limit took more than {in_percent(TAKEN)} of the time, up to "
         f"{duration(1000 * max(taken))}: {what}."
     ]
 

@@ -19,7 +19,7 @@ from bench.show.figures import Unit
 from bench.show.measured import US, Measure, Measured
 from bench.show.words import basis
 from bench.store import Records
-from bench.text import number
+from bench.text import in_percent, number
 
 NAME: Final = "receive"
 ASKS: Final = "What does malloc add to asyncio's receive?"
@@ -62,7 +62,7 @@ class InTwoStates(Columns):
         pair = next((c for c in analysis.family(stats.CPU_PER_1000).of(asked)), None)
         if pair is None or pair.ratio.value is None or pair.ratio.value >= 1:
             return None
-        saved = f"{100 * (1 - pair.ratio.value):.0f} %"
+        saved = in_percent(1 - pair.ratio.value)
         text = f"One line saves asyncio {saved} of its processor time per crawled 2 KB page"
         if pair.ratio.low is None:
             return Headline(f"{text}{few(pair.ratio.blocks)}", "no interval")

@@ -17,7 +17,7 @@ from bench.analysis.stats import AT_LEVEL, CPU_PER_1000, EqualWork, NoiseFloor, 
 from bench.questions.question import Answer, Headline
 from bench.run.judge import unusable
 from bench.schema import TrialRecord
-from bench.text import capital, listing, plural
+from bench.text import capital, in_percent, listing, plural
 
 NAME: Final = "trust"
 ASKS: Final = "Can this campaign be trusted?"
@@ -117,7 +117,7 @@ def _waited(analysis: Analysis) -> Iterator[str]:
         had_it, whose, cure = _rival(analysis, points)
         yield (
             f"In {len(long)} of {plural(len(usual), 'block')} crawlers waited for their "
-            f"processor for up to {100 * max(long.values()):.0f} % of the time (at "
+            f"processor for up to {in_percent(max(long.values()))} of the time (at "
             f"{listing([*points])}): {had_it}, so pages/s and response times are as much {whose}. "
             f"{capital(cure)} and measure again."
         )
@@ -153,7 +153,7 @@ def _noise(analysis: Analysis) -> Iterator[str]:
     if host and host.probe_p95_over_median > UNSTEADY_PROBE:
         yield (
             "Unsteady host: the fixed loop around the trials took up to "
-            f"{100 * (host.probe_p95_over_median - 1):.0f} % longer than usual (95th percentile)."
+            f"{in_percent(host.probe_p95_over_median - 1)} longer than usual (95th percentile)."
         )
     if host and host.steal_share is not None and host.steal_share > STEAL_SHARE:
         yield f"Other guests took {100 * host.steal_share:.1f} % of the processors' time (steal)."

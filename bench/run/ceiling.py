@@ -16,7 +16,7 @@ from bench.machine import cpu, host, instruments
 from bench.schema import CeilingRecord
 from bench.sides.process import interruptible, spawn, without_folders
 from bench.sides.servers import Server
-from bench.text import now
+from bench.text import in_percent, now
 
 CONNECTIONS = 64
 SECONDS = 1
@@ -102,10 +102,10 @@ def ask(server: Server, cores: list[int], connections: int) -> dict[str, float |
     rate, errors = parse_wrk(output)
     stolen = ((host.steal(server.cores or None) or 0.0) - stolen_before_s) / wall
     if stolen > MOST_STOLEN:
-        raise ValueError(f"the host ran other guests for {100 * stolen:.0f} % of the time")
+        raise ValueError(f"the host ran other guests for {in_percent(stolen)} of the time")
     shares = [min(1.0, (sum(server.cpu()) - server_before) / wall), min(1.0, client_s / wall)]
     if (max(shares) if cores else sum(shares)) < FULL:
-        had = " and ".join(f"{100 * share:.0f} %" for share in shares)
+        had = " and ".join(map(in_percent, shares))
         raise ValueError(f"other programs or a limit left server and client {had} of a processor")
     return {
         "requests_per_s": rate,

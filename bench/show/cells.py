@@ -10,10 +10,11 @@ from bench.show.table import MISSING
 from bench.text import KIB, MIB, apart, count, in_percent
 
 
-def figure(value: float | None, digits: int = 3) -> str:
-    """A number to ``digits`` significant digits, whole with commas where it has as many or more."""
+def figure(value: float | None, finer: int = 0) -> str:
+    """A number to three significant digits, whole with commas where it has as many or more."""
     if value is None:
         return MISSING
+    digits = 3 + finer
     if abs(value) >= 10 ** (digits - 1):
         return count(value)
     text = f"{value:.{digits}g}"
@@ -30,13 +31,13 @@ def ranged(words: Callable[[float, int], str], value: float, low: float, high: f
     return text if low_text == high_text else f"{text} [{low_text}–{high_text}]"
 
 
-def spread(values: Spread | None, alone: int = 3) -> str:
-    """``11,000 [10,500–12,300]``: the average and the whole range; digits of a trial ``alone``."""
+def spread(values: Spread | None, alone: int = 0) -> str:
+    """``11,000 [10,500–12,300]``: average and whole range; of one trial ``alone`` digits more."""
     if values is None:
         return MISSING
     if values.count == 1:
         return f"{figure(values.value, alone)} (one trial)"
-    return ranged(lambda x, finer: figure(x, 3 + finer), values.value, values.low, values.high)
+    return ranged(figure, values.value, values.low, values.high)
 
 
 def kib(value: float | None, finer: int = 0) -> str:

@@ -59,6 +59,11 @@ class Panel:
     samples: Mapping[str, Sequence[Sequence[float]]] = field(default_factory=dict)  # of each bar
 
     @property
+    def paired(self) -> bool:
+        """Whether a label has two bars."""
+        return any(len(row) > 1 for row in self.rows.values())
+
+    @property
     def values(self) -> dict[str, list[float]]:
         """What is drawn for each label: averages, and sums of parts."""
         return {label: [bar.value for bar in row if bar] for label, row in self.rows.items()}

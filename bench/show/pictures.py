@@ -67,7 +67,7 @@ def _panels(data: FigureData) -> Iterator[tuple[str, dict[str, str]]]:
             both = f" ({data.faint}, then {data.strong})" if data.faint else ""
             for panel in data.panels:
                 yield (
-                    panel.axis + both * any(len(row) > 1 for row in panel.rows.values()),
+                    panel.axis + both * panel.paired,
                     {
                         label: panel.said.get(label) or _bars(row, panel.unit)
                         for label, row in panel.rows.items()

@@ -26,7 +26,17 @@ from bench.analysis.stats import (
 )
 from bench.plan.participants import Label
 from bench.schema import CampaignRecord, Environment, Interpreter, TrialRecord
-from bench.text import KIB, capital, count, from_to, listing, plural, significant, times
+from bench.text import (
+    KIB,
+    capital,
+    count,
+    from_to,
+    in_percent,
+    listing,
+    plural,
+    significant,
+    times,
+)
 from crawlers.catalogue import MODELS, OURS
 from crawlers.registry import LOOP
 
@@ -252,7 +262,7 @@ def differences(comparisons: Iterable[Comparison], less: str) -> str | None:
         else:
             others.append(name)
     parts = [", ".join(shown)] if shown else []
-    parts += [f"within ±{100 * m:.0f} %: {listing(names)}" for m, names in sorted(same.items())]
+    parts += [f"within ±{in_percent(m)}: {listing(names)}" for m, names in sorted(same.items())]
     if others:
         parts.append(f"undecided for {listing(others)}")
     return "; ".join(parts) or None

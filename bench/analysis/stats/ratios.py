@@ -22,6 +22,7 @@ from bench.analysis.stats.records import LEVEL, Spread, average, limiter_of, tri
 from bench.plan.participants import Label
 from bench.schema import TrialRecord
 from bench.store import Records
+from bench.text import in_percent
 
 #: Fewest blocks from which an interval is given; see the module docstring.
 MIN_BLOCKS: Final = 5
@@ -162,7 +163,7 @@ def ratio(
         verdict, reason = more, f"the interval excludes 1, {ABOVE if floor else NO_FLOOR}"
     elif margin is not None:
         verdict = EQUIVALENT
-        reason = f"the whole interval lies within ±{100 * margin:.0f} %"
+        reason = f"the whole interval lies within ±{in_percent(margin)}"
     elif low > 0 or high < 0:
         reason = f"within the noise floor of {floor_words(known)}"
     return Ratio(
@@ -291,6 +292,6 @@ def withdrawn(ratio: Ratio, family: int) -> Ratio:
         ratio,
         verdict=UNDECIDED if margin is None else EQUIVALENT,
         reason=f"not significant after correcting for {family} comparisons"
-        + ("" if margin is None else f", and within ±{100 * margin:.0f} %"),
+        + ("" if margin is None else f", and within ±{in_percent(margin)}"),
         margin=margin,
     )

@@ -13,6 +13,7 @@ import numpy as np
 from bench.plan.participants import twin_of
 from bench.schema import Limiter, TrialRecord
 from bench.store import MOST_DIGITS, Records
+from bench.text import in_percent
 
 
 def trials_of(
@@ -125,7 +126,7 @@ def limiter_of(trials: Iterable[TrialRecord]) -> Limiter | None:
 
 #: Confidence level of every interval.
 LEVEL: Final = 0.95
-AT_LEVEL: Final = f"{100 * LEVEL:.0f} %"
+AT_LEVEL: Final = in_percent(LEVEL)
 """The same in a sentence."""
 
 

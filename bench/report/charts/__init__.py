@@ -18,7 +18,7 @@ from bench.questions.question import RANGES
 from bench.report.charts import kinds
 from bench.report.charts.look import Format, Look, Shape, style
 from bench.report.charts.slide import Slide
-from bench.show.figures import Bars, Figure, FigureData, Panel
+from bench.show.figures import Bars, Figure, FigureData
 from bench.show.pictures import alone, alt, contradiction, labels_of, ranged, says_something, ticked
 from bench.show.words import BY_SERVER, footer
 
@@ -158,17 +158,12 @@ def designed(figure: Figure) -> Figure:
     )
 
 
-def paired(panel: Panel) -> bool:
-    """Whether a label has two bars."""
-    return any(len(row) > 1 for row in panel.rows.values())
-
-
 def in_parts(data: FigureData) -> Sequence[FigureData]:
     """Each panel as a picture of its own."""
     if isinstance(data, Bars):
         return [
             # A key is for two bars of a row.
-            replace(data, panels=[panel], faint=data.faint * paired(panel))
+            replace(data, panels=[panel], faint=data.faint * panel.paired)
             for panel in data.panels
         ]
     return [replace(data, plots=[plot], columns=1) for plot in data.plots]

@@ -159,9 +159,8 @@ def _panel(slide: Slide, axes: Axes, panel: Panel, bars: Bars, size: float, widt
     _scale(axes, panel, ends, 0.0 if below else min(0.62, room / width), band, width)
     left, _ = axes.get_xlim()
     figures += [(MISSING, left, at, False) for at in blanks]
+    clear = panel.around is not None  # the line at 1 and the noise floor are dark
     for text, end, at, strong in figures:
-        # The line at 1 and the noise floor are dark.
-        clear = panel.around is not None
         bar_label(axes, text, end, at, size, bold=strong, below=below, clear=clear)
 
 

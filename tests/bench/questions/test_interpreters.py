@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 import pytest
@@ -132,6 +133,16 @@ def test_each_panel_says_what_its_ratios_are_of() -> None:
 def test_intervals_are_named_where_there_are_some(blocks: int, told: bool) -> None:
     (figure,) = sure(answer(synthetic.analysed(synthetic.across(blocks=blocks)))).figures
     assert figure.subtitle.endswith(", bars: 95 % intervals") == told
+
+
+def test_without_a_step_there_is_no_empty_note() -> None:
+    """It was an empty line below the chart."""
+    of_each_kind = [i for i in made().campaign.interpreters if i.name in ("3.11.7", "3.13.9")]
+    head = with_interpreters(of_each_kind).campaign
+    (figure,) = sure(answer(analysis_of(replace(made().records, campaign=head)))).figures
+    assert isinstance(figure.data, Lines)
+    assert len(figure.data.plots) == 2
+    assert all(figure.notes)
 
 
 def test_what_is_missing_for_one_reason_is_one_sentence() -> None:
