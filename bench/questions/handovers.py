@@ -1,12 +1,15 @@
 """What does the interpreter's lock cost threads?
 
 A thread that cannot go on, because another has the lock or because nothing has arrived, gives up
-its processor: a voluntary context switch. Their number for a page repeats from campaign to
-campaign. What one costs is the machine's, and differs by the minute. So processor time is a line
-over the number of switches, and the headline is the number at both ends of that line.
+its processor: a voluntary context switch. What one costs is the machine's, and differs by the
+minute. So processor time is a line over the number of switches, and the headline is the number at
+both ends of that line.
 
-The crawls are whole, in windows of 500 pages. The server sleeps between requests in all of them,
-because a client on all of two processors shares the server's.
+The crawls are whole, in windows of 500 requests. On one processor a window has one switch for each
+request, or a span of windows has four to six: how many do is chance, so the number of a crawl is
+that of its median window, which repeats from campaign to campaign and from machine to machine. The
+server sleeps between requests in all of them, because a client on all of two processors shares the
+server's.
 """
 
 from __future__ import annotations
@@ -37,13 +40,16 @@ ASKS: Final = "What does the interpreter's lock cost threads?"
 CRAWLED, FETCHED = "handovers-crawled", "handovers-fetched"
 PAGES: Final = {CRAWLED: "crawled", FETCHED: "fetched"}
 ONE: Final = ", one processor"
-PER_PAGE: Final = Unit("a page", times, number)
+PER_PAGE: Final = Unit("a page", times, number, average="median")
+"""The median, because one crawl in five may have many times the switches of the others."""
 COST, VOLUNTARY, INVOLUNTARY = "cost", "voluntary", "involuntary"
 PROSE: Final = (
     "Whole crawls at 100 slots, from a server that sleeps. A switch is a voluntary context switch "
     "of the client (getrusage): a thread waits for the lock, or for an answer. On several "
     "processors a thread that gives up the lock wakes another elsewhere, which often finds the "
-    "lock taken again. To measure it: `python -m bench run --only handovers`."
+    "lock taken again. Switches are those of a crawl's median window of 500 requests: on one "
+    "processor some spans have several for each page, and how many do is chance. "
+    "To measure it: `python -m bench run --only handovers`."
 )
 
 
@@ -98,26 +104,30 @@ def trials(analysis: Analysis, point: str) -> list[TrialRecord]:
     return [placed(t) for t in every if t.point == point and t.switches and t.pages]
 
 
+def each_page(trial: TrialRecord, what: str) -> list[float]:
+    """What each window has for a page: ``cpu_us``, or context switches of a kind.
+
+    A page is a URL answered 200: redirects and errors in a window count to its pages.
+    """
+    if not (trial.switches and (seen := trial.switches.windows)):
+        return []
+    answered = sum(trial.statuses.values())
+    share = trial.pages / answered if trial.pages and answered else 1.0
+    each = zip(getattr(seen, what), seen.exchanges, strict=True)
+    return [number / (share * exchanges) for number, exchanges in each if exchanges]
+
+
 def windows_of(trials: Iterable[TrialRecord]) -> WindowsByLabel:
-    """A page is a URL answered 200: redirects and errors in a window count to its pages."""
     windows: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for trial in trials:
-        if trial.switches and (seen := trial.switches.windows):
-            answered = sum(trial.statuses.values())
-            share = trial.pages / answered if trial.pages and answered else 1.0
-            counts = [share * exchanges for exchanges in seen.exchanges]
-            each = zip(counts, seen.cpu_us, seen.voluntary, strict=True)
-            windows[trial.label] += [(s / pages, us / pages) for pages, us, s in each if pages]
+        each = zip(each_page(trial, VOLUNTARY), each_page(trial, "cpu_us"), strict=True)
+        windows[trial.label] += each
     return windows
 
 
-def _each(kind: str) -> Value:
-    """Context switches of a kind for a page."""
-
-    def value(trial: TrialRecord) -> float | None:
-        return getattr(trial.switches, kind) / trial.pages if trial.pages else None
-
-    return value
+def usual(what: str) -> Value:
+    """Of the median window of a crawl, for a page."""
+    return lambda trial: stats.middle(each_page(trial, what), "median")
 
 
 def measured(trials: Sequence[TrialRecord], what: str) -> Measured:
@@ -126,7 +136,7 @@ def measured(trials: Sequence[TrialRecord], what: str) -> Measured:
     columns = {  # milliseconds for 1000 pages are microseconds for one
         COST: Read(f"a {what} page", cost, US, stats.CPU_PER_1000.value),
         **{
-            kind: Read(title, f"{kind} context switches", PER_PAGE, _each(kind))
+            kind: Read(title, f"{kind} context switches", PER_PAGE, usual(kind))
             for kind, title in titles.items()
         },
     }
@@ -222,10 +232,11 @@ def figure(crawls: Crawls, line: Law, head: Headline | None) -> Figure:
     windows = crawls.found
     # On all processors the base is as on one.
     clouds = {label: cloud for label, cloud in crawls.windows.items() if label != BASE}
+    costs = by_label(crawls.trials, clouds, {COST: usual("cpu_us")})
     middles = {
         label: [LinePoint(windows.value(label, VOLUNTARY), cost)]
         for label in clouds
-        if (cost := windows.spread(label, COST))
+        if (cost := stats.spread(costs[label][COST].values(), "median"))
     }
     right = max(x for cloud in clouds.values() for x, _ in cloud)
     x, y = Axis("voluntary context switches per page"), Axis("", words=US.ticks)
@@ -237,7 +248,7 @@ def figure(crawls: Crawls, line: Law, head: Headline | None) -> Figure:
         title="Processor time of a page over its context switches",
         headline=head.text if head else None,
         subtitle=f"Each dot is 500 requests of one crawl at 100 slots, per {crawls.what} page; "
-        f"marks: {averaged(windows.blocks([COST]))}",
+        f"marks: {averaged(windows.blocks([VOLUNTARY]), PER_PAGE.average)}",
         data=Lines([plot]),
         notes=(f"Dotted: {line.words}.",),
     )

@@ -29,7 +29,7 @@ from bench.analysis.stats.ratios import ABOVE, Ratio
 from bench.plan.participants import Label
 from bench.show import cells
 from bench.show.figures import Bars, Figure, Panel
-from bench.show.measured import TIMES, Measured
+from bench.show.measured import TIMES, WAIT, Measured
 from bench.show.pictures import names_in
 from bench.show.table import Table
 from bench.show.words import (
@@ -128,7 +128,7 @@ def numbers(measured: Measured, *keys: str) -> list[Number]:
             f"{label}: {measure.what}",
             measure.unit.symbol,
             spread,
-            stalls=measure.unit.average == "median",
+            stalls=measure.unit is WAIT,
         )
         for key in keys
         for measure in [measured.measures[key]]

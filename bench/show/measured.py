@@ -118,7 +118,7 @@ class Measured:
     def average(self, keys: Iterable[str] = ()) -> str:
         """What stands for all blocks of these measures: ``geometric mean``."""
         kinds = {self.measures[key].unit.average for key in keys or self.measures}
-        return kinds.pop() if len(kinds) == 1 else "geometric mean (of times the median)"
+        return kinds.pop() if len(kinds) == 1 else "geometric mean (of waits and counts the median)"
 
     def compared(self, key: str, pairs: Iterable[tuple[str, str]]) -> list[Comparison]:
         """Each base and label whose server did the same for both, corrected together."""

@@ -201,7 +201,7 @@ def test_so_many_numbers_of_other_machines_lie_in_the_published_intervals(most: 
         assert f"{listing([*map(str, held)])} of their {len(both)} numbers" in text
     assert "Seven numbers are cited in README. In the first campaign and in the sixth one" in text
     assert "In the fourth three are" in text
-    assert "In the ninth two are" in text
-    assert outside["Intel Xeon"] == [1, 0, 0, 3, 1, 1, 0, 0, 2]
+    assert "In the ninth one is" in text
+    assert outside["Intel Xeon"] == [1, 0, 0, 3, 1, 1, 0, 0, 1]
     assert "Of the seven that README cites, one is outside" in text
     assert outside["AMD EPYC family 26 model 2"] == [0, 1, 0, 0, 1, 0, 1, 0]
