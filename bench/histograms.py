@@ -131,8 +131,8 @@ class Histogram:
     def at_ms(self, percentile: float) -> float:
         """Value at a percentile (50 for the median), in milliseconds; 0 without samples.
 
-        As in the HdrHistogram libraries: the upper end of the bucket of the sample with
-        that rank.
+        As in the HdrHistogram libraries for C and Python: the upper end of the bucket of the
+        sample with that rank. The one for Java rounds the rank up, these to the nearest.
         """
         if not self._below.size:
             return 0.0

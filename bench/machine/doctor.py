@@ -309,7 +309,7 @@ def check_processors(needs: Needs) -> Iterator[CheckResult]:
 
 
 def check_noise(needs: Needs) -> Iterator[CheckResult]:
-    """Other programs, other guests, and a governor that speeds the processor up under load."""
+    """Other programs, other guests, and what makes a processor or a layout of memory faster."""
     load = os.getloadavg()[0]
     yield from judged("load", load > BUSY_LOAD, load=load, most=BUSY_LOAD)
     before = host.steal()
@@ -323,6 +323,11 @@ def check_noise(needs: Needs) -> Iterator[CheckResult]:
     if governor is not None:  # None is usual in a virtual machine; probes show changes there
         governor = governor.strip()
         yield from judged("frequency", governor != "performance", governor=governor)
+    for name, on in (("cpufreq/boost", 1), ("intel_pstate/no_turbo", 0)):
+        boost = procfs.read_int(f"sys/devices/system/cpu/{name}")
+        yield from judged("boost", boost == on, name=name, off=1 - on)
+    layout = procfs.read_int("proc/sys/kernel/randomize_va_space")
+    yield from judged("addresses", layout in (0, 1), layout=layout)
 
 
 def check_interpreter(needs: Needs) -> Iterator[CheckResult]:

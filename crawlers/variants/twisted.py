@@ -78,8 +78,11 @@ class Connection(Protocol):
                 over.callback(None)
 
     def close(self) -> None:
-        """Close, without waiting."""
-        self.transport.abortConnection()
+        """Close, without waiting for a server: a reset cuts what is in flight."""
+        if self.exchange is None:
+            self.transport.loseConnection()
+        else:
+            self.transport.abortConnection()
 
 
 class Shared(_slots.Shared):

@@ -14,6 +14,7 @@ from asyncio import sslproto
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
@@ -226,6 +227,25 @@ def test_a_pool_keeps_a_connection_that_was_idle_for_long(
         report = load(name).crawl(Job((server.url,), slots=1), Pause())
     assert (report.errors, report.pages, Pause.stopped_s) == ({}, 5, 300.0)
     assert server.connections == 1
+
+
+@pytest.mark.parametrize("name", ["threads", "async_await", "trio", "twisted", "tornado"])
+def test_a_kept_connection_ends_without_a_reset(name: str) -> None:
+    """As Twisted's abortConnection sends; a server then sees an error and not an end."""
+    ends = SimpleQueue[bytes]()
+
+    def watches(connection: Connection) -> None:
+        connection.send(page())
+        try:
+            ends.put(connection.sock.recv(1))
+        except ConnectionResetError:
+            ends.put(b"reset")
+        connection.close()
+
+    with ScriptedServer() as server:
+        server.script["/"] = watches
+        crawl(name, server.url, slots=1)
+        assert ends.get(timeout=10.0) == b""
 
 
 @pytest.mark.parametrize("name", ["async_await_timeouts", "uvloop_timeouts", "aiohttp_timeouts"])

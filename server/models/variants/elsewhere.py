@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 from concurrent.futures import Executor, ProcessPoolExecutor
 from functools import partial
 from multiprocessing import connection as pipes
-from multiprocessing import parent_process
+from multiprocessing import get_context, parent_process
 from threading import Thread
 from time import monotonic
 from typing import cast
@@ -48,12 +49,15 @@ def to_thread(service: Service) -> None:
 
 def pool(service: Service) -> None:
     """Serve with a pool of processes, one for each processor."""
-    with ProcessPoolExecutor(initializer=end_with_parent) as executor:
+    # Before Python 3.14 the default is fork, and then the processes keep all sockets open.
+    processors, context = len(os.sched_getaffinity(0)), get_context("forkserver")
+    with ProcessPoolExecutor(processors, context, end_with_parent) as executor:
         async_await.serve(service, converse=partial(converse, service, executor))
 
 
 def end_with_parent() -> None:
-    """Let a process of the pool end with the server, which may be killed."""
+    """Let a process of the pool end with the server, which may be killed, and not before."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C at a terminal reaches it, too
     parent = parent_process()
     assert parent is not None, "a process of a pool has a parent"
     Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()

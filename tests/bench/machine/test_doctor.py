@@ -80,7 +80,9 @@ PIDS = IN_V2 | {"sys/fs/cgroup/pids.max": "100\n", "sys/fs/cgroup/pids.current":
 GROUP = IN_V2 | {"sys/fs/cgroup/memory.max": "200000000\n"}
 QUOTA = IN_V2 | {"sys/fs/cgroup/cpu.max": "150000 100000\n"}
 GUEST = {"run/.containerenv": "", "proc/cpuinfo": "flags\t: fpu hypervisor lahf_lm\n"}
-GOVERNOR = "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
+CPUS = "sys/devices/system/cpu"
+GOVERNOR = f"{CPUS}/cpu0/cpufreq/scaling_governor"
+LAYOUT = "proc/sys/kernel/randomize_va_space"
 
 
 @pytest.mark.parametrize(
@@ -99,6 +101,15 @@ GOVERNOR = "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
         (doctor.check_processors, Needs(), QUOTA, "quota warning", "1.5"),
         (doctor.check_noise, Needs(), {GOVERNOR: "powersave\n"}, "frequency warning", ""),
         (doctor.check_noise, Needs(), {GOVERNOR: "performance\n"}, "frequency ok", ""),
+        (doctor.check_noise, Needs(), {f"{CPUS}/cpufreq/boost": "1\n"}, "boost warning", "echo 0"),
+        (
+            doctor.check_noise,
+            Needs(),
+            {f"{CPUS}/intel_pstate/no_turbo": "0\n"},
+            "boost warning",
+            "",
+        ),
+        (doctor.check_noise, Needs(), {LAYOUT: "0\n"}, "addresses warning", "is 0"),
         (doctor.check_memory, Needs(), {}, "memory ok", ""),
         (doctor.check_memory, Needs(10**9), {}, "memory refusal", ""),
         # The kernel killed the harness, whose group had less than a block in turns takes.

@@ -244,6 +244,18 @@ def test_a_pool_ends_with_its_server_that_is_killed() -> None:
     assert not psutil.wait_procs(pool, timeout=PATIENCE)[1]
 
 
+def test_a_pool_has_no_socket_of_a_client_and_leaves_ctrl_c_to_its_server() -> None:
+    with serving("async_await_pool", "--site", "list:20:1000", "--work", "1:1") as server:
+        with server.connect() as sock:
+            ask(sock, "/p/0")
+            pool = psutil.Process(server.process.pid).children(recursive=True)
+            assert not any(process.net_connections() for process in pool)
+            for process in pool:
+                process.send_signal(signal.SIGINT)
+            assert len(ask(sock, "/p/1")) == 1000
+        stop(server)
+
+
 def test_the_documents_have_every_known_difference() -> None:
     text = (Path(__file__).parents[3] / "docs" / "reference" / "servers.md").read_text()
     rows = [line for line in text.splitlines() if line.startswith("| ")]
