@@ -226,6 +226,12 @@ def test_a_write_waits_while_tls_renegotiates() -> None:
     assert tornado.SecureStream.write_to_fd(Mock(spec=tornado.SecureStream, socket=sock), b"x") == 0
 
 
+def test_a_farewell_on_a_connection_that_never_was_is_no_error() -> None:
+    with client_context(None, True).wrap_socket(socket.socket(), server_hostname="x") as sock:
+        farewell(sock)
+    farewell(sock)
+
+
 @pytest.mark.parametrize("ended_by", ["farewell", "failed exchange"])
 def test_a_broken_connection_says_nothing_of_another(authority: Authority, ended_by: str) -> None:
     """CPython on OpenSSL 3.6 leaves an error where another connection would find it."""

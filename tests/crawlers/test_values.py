@@ -32,7 +32,7 @@ from crawlers.job import (
 from crawlers.loop import Loop
 from crawlers.origins import in_scope, make_origin, origin_prefix
 from crawlers.page import charset, content_type, decoded, read_page
-from crawlers.recorder import WINDOW, NullRecorder, WindowRecorder
+from crawlers.recorder import WINDOW, DueRecorder, NullRecorder, TimesRecorder, WindowRecorder
 from crawlers.sockets import begin_connect, new_socket
 from crawlers.stop import Stop
 from crawlers.summary import url_line, why_not_fetched
@@ -356,6 +356,17 @@ def test_descriptor_limits(monkeypatch: pytest.MonkeyPatch) -> None:
         limits.ensure_descriptors(1000)
     monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY,) * 2)
     limits.ensure_descriptors(1000)
+
+
+@pytest.mark.parametrize("kind", [TimesRecorder, DueRecorder])
+def test_only_a_start_after_its_due_time_is_late(kind: type[TimesRecorder]) -> None:
+    recorder = kind()
+    for started in (1.0, 1.0005, 1.5, 2.0):
+        recorder.record(0, 1.0, started, 3.0)
+    if isinstance(recorder, DueRecorder):
+        recorder.settle()
+    assert (recorder.late, recorder.response) == (2, [2.0] * 4)
+    assert sorted(recorder.service) == [1.0, 1.5, 1.9995, 2.0]
 
 
 def test_a_window_ends_after_so_many_exchanges() -> None:
