@@ -93,9 +93,6 @@ def test_work_done_elsewhere_is_not_done_again() -> None:
     assert isinstance(found, work.WorkedPage)
     assert found.done is done
     assert not work.elsewhere
-    work.elsewhere[URL] = done  # of a fetch that was cancelled meanwhile
-    work.begin(Job((URL,)))
-    assert not work.elsewhere
 
 
 def test_a_job_without_work_reads_pages_with_the_function_itself() -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.sites import directory, reference
+from server.sites import reference
 from server.sites.directory import MOST_MIB, Directory
 from server.sites.site import SiteError, digest_of
 from server.sites.specs import make_site
@@ -123,17 +123,6 @@ SEGMENTS = st.lists(st.sampled_from(["", *NAMES.split()]), max_size=8)
 def test_no_target_finds_the_secret(shared_folder: Directory, segments: list[str]) -> None:
     found = shared_folder.find(("/" + "/".join(segments)).encode())
     assert found is None or b"secret" not in found.body.replace(b"../secret.html", b"")
-
-
-def test_only_so_many_other_names_of_a_file_are_remembered(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(directory, "VARIANTS", 3)
-    site = make_site(f"dir:{folder}", 1, AUTHORITY)
-    known = len(site.routes)
-    for target in (b"/?1", b"/?2", b"/?3", b"/%69n.html", b"/i%6e.html", b"/%69%6e.html"):
-        assert site.find(target) is not None
-    assert len(site.routes) == known + 2  # one is a link of the site
 
 
 @pytest.fixture

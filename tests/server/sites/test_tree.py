@@ -98,11 +98,8 @@ def test_a_small_tree_has_every_special_kind() -> None:
     [
         ("tree:-1", "whole numbers"),
         ("list:1_0", "whole numbers"),
-        ("list:1:2:3:4", "of the form"),
-        ("list:0", "N must be from 1 to"),
         ("list:1:1:100", "LINES must be from 0 to 99, not 100"),
         ("tree:1000000:5:65536", "8 GiB"),
-        ("dir:", "not a site"),
     ],
 )
 def test_a_bad_spec_says_what_is_wrong(spec: str, says: str) -> None:
