@@ -84,9 +84,8 @@ class ResponseParser:
         return self._version.decode()
 
     def should_keep_alive(self) -> bool:
-        """Whether the connection can carry another exchange."""
-        wanted = not self._close if self._version == b"1.1" else self._keep
-        return wanted and not self._needs_close()
+        """Whether the head lets the connection carry another exchange, once the body has ended."""
+        return not self._close if self._version == b"1.1" else self._keep
 
     def feed_data(self, data: bytes) -> None:
         """Take bytes; raises :class:`ParserError` or :class:`ParserUpgrade`."""
@@ -234,12 +233,6 @@ class ResponseParser:
 
     def _bodiless(self) -> bool:
         return 100 <= self._status < 200 or self._status in (204, 304)
-
-    def _needs_close(self) -> bool:
-        """Whether only the end of the connection ends the body."""
-        if self._bodiless() or self._chunked:
-            return False
-        return self._encoded or self._length is None
 
 
 _SPECIAL: Final = frozenset(

@@ -81,7 +81,7 @@ def out_of_scope(report: CrawlReport, row: PageResult) -> bool:
     return not (followed or row.error or report.stopped)
 
 
-def print_urls(report: CrawlReport, console: Console, *, failed_only: bool = False) -> None:
+def print_urls(report: CrawlReport, console: Console, *, failed_only: bool) -> None:
     """One line per URL: status, size, type, links found and new, redirect target, error."""
     for url, row in sorted(report.rows.items()):
         if not failed_only or row.error is not None:

@@ -163,7 +163,7 @@ def tls_error_kind(error: ssl.SSLError, *, handshake: bool | None = None) -> str
         return error.kind
     if isinstance(error, ssl.SSLCertVerificationError):
         return _VERIFY_KINDS.get(error.verify_code, "untrusted")
-    reason = getattr(error, "reason", None) or ""  # one made in Python has none
+    reason = getattr(error, "reason", None)  # one made in Python has none
     if reason in _TOO_OLD:
         return "tls_version"
     if isinstance(error, ssl.SSLEOFError) or reason == "UNEXPECTED_EOF_WHILE_READING":

@@ -210,7 +210,7 @@ def _host(host: str) -> str | None:
     if not host or _HOST_FORBIDDEN.search(host):
         return None
     labels = host.split(".")
-    if labels[-1] == "" and len(labels) > 1:
+    if labels[-1] == "":
         labels.pop()
     if _HOST_NUMERIC.fullmatch(labels[-1]):
         return _ipv4(labels)
@@ -231,13 +231,13 @@ def _ipv4(parts: list[str]) -> str | None:
         return None
     numbers = []
     for part in parts:
-        if not _HOST_NUMERIC.fullmatch(part) or len(part) > _HOST_LIMIT:
+        if not _HOST_NUMERIC.fullmatch(part):
             return None
         try:
             if part[:2] in ("0x", "0X"):
                 numbers.append(int(part[2:] or "0", 16))
             else:
-                numbers.append(int(part, 8 if len(part) > 1 and part[0] == "0" else 10))
+                numbers.append(int(part, 8 if part[0] == "0" else 10))
         except ValueError:
             return None
     last = numbers.pop()
@@ -268,8 +268,6 @@ def _path(path: str) -> str:
     """An absolute path in normal form."""
     if "\\" in path:
         path = path.replace("\\", "/")
-    if path[0] != "/":
-        path = "/" + path
     if _MAYBE_DOTS.search(path):
         path = _without_dots(path)
     return _PATH_UNSAFE.sub(_percent_encode, path) if _PATH_UNSAFE.search(path) else path
@@ -330,4 +328,4 @@ def site_name(prefix: str) -> str:
     """The last two labels of the host of a URL prefix, or all of an address."""
     host = urlsplit(prefix).hostname or ""
     labels = host.split(".")
-    return host if ":" in host or labels[-1].isdigit() else ".".join(labels[-2:])
+    return host if labels[-1].isdigit() else ".".join(labels[-2:])

@@ -30,7 +30,7 @@ class Body:
     def feed(self, data: bytes) -> bytes:
         """Take bytes; returns those that are not needed yet, or belong to the next request."""
         at = 0
-        while at < len(data) and not self.done:
+        while not self.done:
             begins, at = at, self._step(data, at)
             if at == begins:
                 break

@@ -163,9 +163,7 @@ class Directory(Site):
                 known = self._files[real] = self._read(real)
             except OSError:
                 return None
-        own = copy(known)  # shares the bytes, has hits of its own
-        own.hits = 0
-        return own
+        return copy(known)  # shares the bytes, has hits of its own
 
     def _read(self, file: str) -> Resource:
         kind = self._types.guess_type(file)[0] or "application/octet-stream"

@@ -352,6 +352,7 @@ CODINGS = (
     ),
 )
 CLOSING: Final = b" X\r\nConnection: close\r\n\r\n"
+FOLDED: Final = b"HTTP/1.1 103 X\r\nX: a\r\n b\r\n\r\n" + OK + ABC
 INTERIM = (
     Case("100 first", b"HTTP/1.1 100 Continue\r\n\r\n" + OK + ABC, KEPT, ends=False),
     Case(
@@ -367,6 +368,7 @@ INTERIM = (
     ),
     Case("103 with headers", b"HTTP/1.1 103 X\r\nContent-Length: 1\r\n\r\n" + OK + ABC, KEPT),
     Case("as many as are allowed", b"HTTP/1.1 102 X\r\n\r\n" * MAX_INTERIM + OK + ABC, KEPT),
+    Case("as many, one with a fold", b"HTTP/1.1 102 X\r\n\r\n" * (MAX_INTERIM - 1) + FOLDED, KEPT),
     Case("one more", b"HTTP/1.1 102 X\r\n\r\n" * (MAX_INTERIM + 1) + OK + ABC, "protocol"),
     Case("an interim answer alone", b"HTTP/1.1 100 Continue\r\n\r\n", "closed"),
     Case("103 that closes", b"HTTP/1.1 103" + CLOSING + OK + ABC, KEPT),
@@ -396,6 +398,7 @@ INTERIM = (
     Case("204 with a length", b"HTTP/1.1 204 X\r\nContent-Length: 3\r\n\r\n", "204, 0 B, *"),
     Case("204 and a body", b"HTTP/1.1 204 X\r\n\r\nabc", "204, 0 B, *"),
     Case("304", b"HTTP/1.1 304 X\r\nContent-Length: 9\r\n\r\n", "304, 0 B, kept", True, False),
+    Case("304 and a body", b"HTTP/1.1 304 X\r\n" + ABC, "304, 0 B, *"),
     Case("304 and a Location", b"HTTP/1.1 304 X\r\nLocation: /x\r\n\r\n", "304, 0 B, *", True),
     Case("205 and a body", b"HTTP/1.1 205 X\r\n" + ABC, "205, 3 B, *", False, False),
 )

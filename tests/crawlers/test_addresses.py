@@ -106,6 +106,14 @@ def settle(frontier: Frontier, item: Fetch, error: str, *, connects: bool = True
     frontier.settle(item, failed(error), 0.0)
 
 
+def test_only_the_servers_of_a_crawl_have_addresses() -> None:
+    frontier, origin = started(FIRST)
+    assert frontier.addresses_of("site.test.", 80) is origin.addresses
+    for host, port in (("other.test", 80), ("site.test", 81)):
+        with pytest.raises(OSError, match="not resolved for this crawl"):
+            frontier.addresses_of(host, port)
+
+
 @pytest.mark.parametrize(
     ("errors", "outcome"),
     [

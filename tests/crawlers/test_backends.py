@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,6 +46,19 @@ def test_every_receive_asks_for_as_much(
     monkeypatch.setattr(socket, "socket", Watched)
     crawl(name, tree.url, slots=10)
     assert sizes == {size}
+
+
+@models
+def test_a_request_may_leave_in_many_pieces(
+    name: str, tree: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Narrow(socket.socket):
+        def send(self, data: Any, flags: int = 0) -> int:
+            return super().send(memoryview(data)[:9], flags)
+
+    monkeypatch.setattr(socket, "socket", Narrow)
+    report = crawl(name, tree.url, slots=4, max_pages=20, max_tries=1)
+    assert (len(report.rows), report.errors) == (20, {})
 
 
 ATTEMPTS = 8

@@ -64,6 +64,8 @@ def test_summary_and_urls(tree: Running) -> None:
     assert sum(line.startswith("200 ") for line in lines) == 500
     assert any("-> http" in line for line in lines)
     assert any(line.startswith("pages") and "500" in line for line in lines)
+    assert any(re.search(r"  links \d+, new \d+", line) for line in lines)
+    assert ["digest", tree.ready["digest"]] in map(str.split, lines)
     assert "\x1b" not in done.stdout, "no colour where nobody looks"
 
 

@@ -234,7 +234,10 @@ def test_the_longer_delay_counts() -> None:
 def test_a_host_met_on_the_way_does_not_end_the_crawl() -> None:
     """With ``lenient`` other hosts come into scope; these may be on other machines."""
 
+    asked = []
+
     def resolve(prefix: str, job: Job) -> Origin:
+        asked.append(prefix)
         if "www" in prefix:
             raise JobError("not on this machine")
         return Origin(prefix, [], b"")
@@ -242,10 +245,11 @@ def test_a_host_met_on_the_way_does_not_end_the_crawl() -> None:
     crawl = Frontier(Job(("http://site.test/",), lenient=True), resolve)
     first = crawl.take()
     assert first is not None
-    crawl.settle(first, found("http://www.site.test/"), 0.0)
+    crawl.settle(first, found("http://www.site.test/", "http://www.site.test/a"), 0.0)
     assert crawl.take() is None
     assert crawl.finished
-    assert crawl.rows["http://www.site.test/"].error == "forbidden"
+    assert [row.error for row in crawl.rows.values()] == [None, "forbidden", "forbidden"]
+    assert asked == ["http://site.test", "http://www.site.test"], "once for each server"
 
 
 def test_what_is_on_this_machine() -> None:

@@ -36,7 +36,7 @@ from crawlers.tls import (
     tls_error_kind,
 )
 from crawlers.variants._stack import kind_behind
-from tests.crawlers.backends import LIBRARIES, crawl, load
+from tests.crawlers.backends import LIBRARIES, crawl, load, models
 from tests.crawlers.exchanges import fetch_of
 from tests.programs import python
 
@@ -224,6 +224,25 @@ def test_a_write_waits_while_tls_renegotiates() -> None:
     tornado = pytest.importorskip("crawlers.variants.tornado")
     sock = Mock(send=Mock(side_effect=ssl.SSLWantReadError(ssl.SSL_ERROR_WANT_READ)))
     assert tornado.SecureStream.write_to_fd(Mock(spec=tornado.SecureStream, socket=sock), b"x") == 0
+
+
+@models
+def test_a_model_says_when_no_more_will_come(name: str, authority: Authority) -> None:
+    ends = []
+
+    def strict(plain: socket.socket) -> Wire:
+        sock = authority.greeting(plain)
+        vars(sock)["suppress_ragged_eofs"] = False
+        return sock
+
+    def last(connection: Connection) -> None:
+        connection.send(ok())
+        ends.append(connection.sock.recv(1))
+
+    with ScriptedServer(strict, authority.cafile) as server:
+        server.script["/"] = last
+        assert crawl(name, server.url, cafile=authority.cafile).pages == 1
+    assert ends == [b""]
 
 
 @pytest.mark.parametrize("ended_by", ["farewell", "failed exchange"])

@@ -13,6 +13,7 @@ from functools import partial
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from selectors import EVENT_READ
+from unittest.mock import Mock
 
 import pytest
 
@@ -31,7 +32,8 @@ from crawlers.job import (
 from crawlers.loop import Loop
 from crawlers.origins import in_scope, make_origin, origin_prefix
 from crawlers.page import charset, content_type, decoded, read_page
-from crawlers.recorder import WINDOW, NullRecorder, WindowRecorder
+from crawlers.recorder import WINDOW, DueRecorder, NullRecorder, TimesRecorder, WindowRecorder
+from crawlers.sockets import begin_connect, new_socket
 from crawlers.stop import Stop
 from crawlers.summary import url_line, why_not_fetched
 from tests.crawlers.exchanges import ORIGIN, fetch_of
@@ -78,6 +80,22 @@ def test_a_try_keeps_its_address() -> None:
     assert [*taken, fetch.address, fetch.place] == [first, first, first]
 
 
+def test_sockets_send_at_once_and_a_failed_one_is_closed() -> None:
+    with new_socket(Address(2, ())) as sock:
+        assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    with pytest.raises(OSError):
+        begin_connect(Address(10, ("127.0.0.1", 1)))  # left open, it would be a ResourceWarning
+
+
+def test_a_server_with_both_kinds_of_addresses_is_tried_over_ipv4_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    places = [Address(10, ("::1", 80, 0, 0)), Address(2, ("127.0.0.1", 80))]
+    entries = [(place.family, socket.SOCK_STREAM, 6, "", place.sockaddr) for place in places]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: entries)
+    assert make_origin("http://x", JOB).addresses == places[::-1]
+
+
 def test_origins_resolve_with_the_options_of_the_job() -> None:
     origin = make_origin("http://127.0.0.1:8000", Job(("http://x/",), keep_alive=False))
     assert origin.addresses == [Address(2, ("127.0.0.1", 8000))]
@@ -85,8 +103,9 @@ def test_origins_resolve_with_the_options_of_the_job() -> None:
     assert b"Connection: close" in origin.head_tail
     assert not origin.keep_alive
     assert origin_prefix("http://a.b:1/c?d") == "http://a.b:1"
-    with pytest.raises(JobError):
-        origin_prefix("nonsense")
+    for url in ("nonsense", "http://a.b"):
+        with pytest.raises(JobError, match="not a normal URL"):
+            origin_prefix(url)
 
 
 @pytest.mark.parametrize(
@@ -245,9 +264,10 @@ def test_the_digest_does_not_know_the_port_nor_the_order() -> None:
         prefix="http://site.test:81",
     )
     assert here.digest == there.digest
-    changed = rows()
-    changed["http://site.test/"].checksum += 1
-    assert report(changed).digest != here.digest
+    for path, name, value in (("", "checksum", 8), ("", "status", 404), ("f", "error", "reset")):
+        changed = rows()
+        setattr(changed[f"http://site.test/{path}"], name, value)
+        assert report(changed).digest != here.digest
 
 
 def test_why_a_root_was_not_fetched() -> None:
@@ -318,12 +338,27 @@ def test_descriptor_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     limits.ensure_descriptors(10)
     assert raised == []
     limits.ensure_descriptors(500)
-    assert raised == [(500 + limits.SPARE, 1000)]
+    limits.ensure_descriptors(936)  # as many as the next message names
+    assert raised == [(500 + limits.SPARE, 1000), (1000, 1000)]
     with pytest.raises(JobError, match=r"need 1064 .* --concurrency 936"):
         limits.ensure_descriptors(1000)
     monkeypatch.setattr(resource, "getrlimit", lambda _: (12, 12))
     with pytest.raises(JobError, match="may open 12: raise the limit"):  # not --concurrency 1
         limits.ensure_descriptors(2)
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (100, resource.RLIM_INFINITY))
+    monkeypatch.setattr(resource, "setrlimit", Mock(side_effect=ValueError("above nr_open")))
+    with pytest.raises(JobError, match="need 1064 descriptors: above nr_open"):
+        limits.ensure_descriptors(1000)
+
+
+def test_only_a_start_after_its_due_time_is_late() -> None:
+    times, due = TimesRecorder(), DueRecorder()
+    for recorder in (times, due):
+        for started in (1.0, 1.0005, 1.5, 2.0):
+            recorder.record(0, 1.0, started, 3.0)
+    due.settle()
+    assert (times.late, times.response) == (due.late, due.response) == (2, [2.0] * 4)
+    assert sorted(times.service) == due.service == [1.0, 1.5, 1.9995, 2.0]
 
 
 def test_a_window_ends_after_so_many_exchanges() -> None:

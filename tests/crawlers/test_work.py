@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import sys
 from collections.abc import Iterator
+from threading import get_ident
+from time import monotonic, thread_time
 
 import pytest
 from hypothesis import given
@@ -44,9 +47,12 @@ def test_words_are_counted_whatever_their_case_and_marks() -> None:
 
 @given(st.binary(max_size=200), st.integers(0, 20))
 def test_what_rounds_come_to_can_be_told_from_one(body: bytes, rounds: int) -> None:
+    began, cpu = monotonic(), thread_time()
     done = work.do(body, rounds)
     assert done.check == work.fold(work.words(body), rounds) < work.LIMIT
-    assert done.cpu_s >= 0
+    assert 0 <= done.cpu_s <= thread_time() - cpu
+    assert 0 <= done.wall_s <= done.ended - began <= monotonic() - began
+    assert (done.process, done.thread) == (os.getpid(), get_ident())
 
 
 @given(st.integers(1, 1000), st.integers(0, work.LIMIT - 1))

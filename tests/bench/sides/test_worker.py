@@ -348,6 +348,9 @@ def test_a_worker_goes_back_to_its_own_switch_interval(monkeypatch: pytest.Monke
         ending = watch.ending(1.0, 2.0)
         assert ending.switch_interval_s == pytest.approx(before)
         assert (ending.noticed, ending.returned, ending.cpu_s) == (None, 1.0, 0.0)
+        monkeypatch.setattr(Stop, "noticed", (0.5, 1.25))
+        ending = watch.ending(1.0, 2.0)
+        assert (ending.noticed, ending.returned, ending.cpu_s) == (0.5, 1.0, 0.75)
     finally:
         sys.setswitchinterval(before)
         signal.signal(leftovers.AS_USUAL, handler)

@@ -9,7 +9,7 @@ import re
 import shutil
 import socket
 from collections.abc import Iterator
-from contextlib import redirect_stdout
+from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -150,6 +150,16 @@ def test_all_steps_are_listed_and_few_lines() -> None:
     assert re.findall(r"^ ?\d+ (\w+)", printed()[1], re.MULTILINE) == list(STEPS)
     files = (ROOT / "crawlers" / "chapter").glob("*.py")
     assert sum(file.read_text().count("\n") for file in files) <= 900
+
+
+def test_numbers_of_a_step_are_for_each_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = {"pages": 50, "total": 50, "distinct": 50, "peak_connections": 1, "digest": "d"}
+    answer = {**counts, "seconds": 2.0, "processor": 0.1}
+    monkeypatch.setattr(judge, "serving", lambda spec: nullcontext({"urls": 50, "digest": "d"}))
+    monkeypatch.setattr(judge, "run", lambda *_: answer)
+    step, found, row = next(steps.judged())
+    assert (step, found["verdict"]) == ("blocking", "yes, one page at a time")
+    assert row == {"pages_per_s": 25.0, "ms": 2.0, "kib": None, "at_once": 1}
 
 
 @pytest.mark.slow  # it takes the time of a demonstration

@@ -34,6 +34,7 @@ def make_folder(base: Path) -> Path:
     (root / "a b.txt").write_text('<a href="not-html">')
     (root / "café.html").write_text("<a href='/sub/'>s</a>")
     (root / "archive.gz").write_bytes(b"\x1f\x8b")
+    (root / "page.html.gz").write_bytes(b"\x1f\x8b")
     (root / "big.bin").write_bytes(bytes(range(256)) * 20_000)
     (base / "secret.html").write_text("secret")
     (root / "out.html").symlink_to(base / "secret.html")
@@ -82,6 +83,7 @@ def test_a_directory_is_served_as_a_static_server_would(shared_folder: Directory
         "/": b"text/html; charset=utf-8",
         "/a%20b.txt": b"text/plain; charset=utf-8",
         "/archive.gz": b"application/octet-stream",
+        "/page.html.gz": b"application/octet-stream",
         "/in.html": b"text/html; charset=utf-8",
         "/loop/loop/sub/": b"text/html; charset=utf-8",
     }

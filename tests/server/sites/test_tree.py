@@ -46,15 +46,30 @@ def test_a_tree_is_a_function_of_its_seed(seed: int, size: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "digest"),
+    ("spec", "authority", "digest"),
     [
-        ("tree:200:5:2048", "4b6993bd3d41779c9d6af855c916e7ca0554ccb1fc88d81c84a018108ce92a07"),
-        ("list:1000:2048", "831e588a31f498cb5b595852b0f00a09fef1ef0fe1d83ca22b3b5dbba797894b"),
+        (
+            "tree:200:5:2048",
+            None,
+            "4b6993bd3d41779c9d6af855c916e7ca0554ccb1fc88d81c84a018108ce92a07",
+        ),
+        (
+            "tree:1500:5:2048",
+            AUTHORITY,
+            "a6731fac73c541f2d785c4fc66c0dc233f13fb65716078775de7a503f9e01192",
+        ),
+        (
+            "list:1000:2048",
+            None,
+            "831e588a31f498cb5b595852b0f00a09fef1ef0fe1d83ca22b3b5dbba797894b",
+        ),
     ],
 )
-def test_a_site_stays_the_same_from_release_to_release(spec: str, digest: str) -> None:
+def test_a_site_stays_the_same_from_release_to_release(
+    spec: str, authority: str | None, digest: str
+) -> None:
     """A changed generator makes old results incomparable: change this only on purpose."""
-    assert make_site(spec, 1, None).digest == digest
+    assert make_site(spec, 1, authority).digest == digest
 
 
 def test_a_small_tree_has_every_special_kind() -> None:
@@ -76,6 +91,20 @@ def test_a_small_tree_has_every_special_kind() -> None:
     locations = [resource.location for resource in site.routes.values() if resource.location]
     targets = Counter(reference.resolve(f"http://{AUTHORITY}/moved/0", one) for one in locations)
     assert max(targets.values()) > 1, "no two redirects merge"
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        ("tree:-1", "whole numbers"),
+        ("list:1_0", "whole numbers"),
+        ("list:1:1:100", "LINES must be from 0 to 99, not 100"),
+        ("tree:1000000:5:65536", "8 GiB"),
+    ],
+)
+def test_a_bad_spec_says_what_is_wrong(spec: str, says: str) -> None:
+    with pytest.raises(SiteError, match=says):
+        make_site(spec, 1, None)
 
 
 def test_the_size_a_tree_asks_for_is_enough() -> None:
