@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import special
@@ -70,7 +70,7 @@ class NoiseFloor:
 
     log: float | None  # None without any pair
     pairs: int  # that it is made from
-    own: Mapping[tuple[str, str], float] = field(default_factory=dict)  # log ratio of each pair
+    own: Mapping[tuple[str, str], float]  # log ratio of each pair
 
     def at(self, point: str, *labels: str) -> float | None:
         """The log ratio that a difference between these labels must exceed; None: no pair."""

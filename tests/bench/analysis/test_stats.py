@@ -168,7 +168,11 @@ def test_a_verdict_needs_an_interval_beyond_1_and_the_floor(
 
 @pytest.mark.parametrize(
     ("near_zero", "verdict"),
-    [([-0.2, -0.1, -0.3, -0.2, -0.2], "faster"), ([9, -9, 8, 1, -4], stats.UNDECIDED)],
+    [
+        ([-0.2, -0.1, -0.3, -0.2, -0.2], "faster"),
+        ([0, 0, 0, 0.1, -0.1], "faster"),
+        ([9, -9, 8, 1, -4], stats.UNDECIDED),
+    ],
 )
 def test_a_block_that_is_not_above_0_is_compared_and_not_dropped(
     near_zero: list[float], verdict: str
@@ -178,7 +182,7 @@ def test_a_block_that_is_not_above_0_is_compared_and_not_dropped(
     assert (found.verdict, found.blocks, found.value) == (verdict, 5, None)
     assert "difference" in found.reason
     few = stats.ratio(blocks_of(near_zero[:3]), blocks_of([3.0, 3.1, 2.9]))
-    assert (few.verdict, few.blocks) == ("too few blocks", 3)
+    assert (few.verdict, few.blocks, few.per_block) == ("too few blocks", 3, ())
 
 
 @pytest.mark.parametrize("blocks", range(1, stats.MIN_BLOCKS))
@@ -398,8 +402,9 @@ def test_a_slope_is_that_of_scipy(points: list[tuple[int, int]]) -> None:
     assert stats.theil_sen(x, y) == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
-@given(st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=30))
-def test_a_family_is_corrected_as_scipy_does(ps: list[float]) -> None:
+@given(st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=30), st.integers(0, 30))
+def test_a_family_is_corrected_as_scipy_does(ps: list[float], untested: int) -> None:
+    """Comparisons without a p, of too few blocks or other work, are no members of it."""
     from scipy import stats as sps
 
     adjusted = sps.false_discovery_control(ps)
@@ -408,10 +413,11 @@ def test_a_family_is_corrected_as_scipy_does(ps: list[float]) -> None:
     ratio = replace(usual, verdict="faster", low=1.9, high=2.1)
     family = [
         stats.Comparison("", "p", stats.PAGES_PER_S, "0", str(i), replace(ratio, p=p), False)
-        for i, p in enumerate(ps)
+        for i, p in enumerate([*ps, *[None] * untested])
     ]
-    kept = [comparison.ratio.shown for comparison in stats.corrected(family)]
-    assert kept == [p <= 0.05 for p in adjusted]
+    corrected = stats.corrected(family)
+    assert [one.ratio.shown for one in corrected[: len(ps)]] == [p <= 0.05 for p in adjusted]
+    assert {one.family for one in corrected} == {len(ps)}
 
 
 def test_theil_sen_is_not_moved_by_a_wild_trial() -> None:

@@ -157,7 +157,10 @@ def test_a_control_asks_for_every_page_equally_often(
     requests: int, distinct: int, reason: str | None
 ) -> None:
     ledger = small.LEDGER.model_copy(update={"requests": requests, "distinct": distinct})
-    assert void_reason(four_slots(), [], small.RESULT, ledger, None, control="bare") == reason
+    result = replace(small.RESULT, kept={"service": 0})
+    for urls, own in ((None, result), (10, replace(result, urls=9))):
+        found = void_reason(four_slots(), [], own, ledger, None, urls=urls, control="bare")
+        assert found == reason
 
 
 LOADED = replace(small.RESULT, loaded=Served(10, 99, connections=2))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import mmap
 import os
 from pathlib import Path
@@ -61,6 +62,7 @@ class TestSlabs:
         assert found.behind["tcp_bind_bucket"] == found.behind["eventpoll_epi"] == ":A-0000128"
         assert (found.caches[":A-0000128"].size, found.caches["TCP"].active) == (128, 26)
         assert "TCPv6" not in found.behind
+        assert memory.Reader([os.getpid()]).read().kernel == found
 
 
 class TestMemory:
@@ -82,7 +84,7 @@ class TestMemory:
         assert found.held.kernel_socket_bytes == 30 * 2000
         assert found.held.server_socket_bytes == 10 * 2000
         assert found.held.kernel_other_bytes == 30 * (800 + 200 + 200) + 30 * 128
-        assert {*OF_KERNEL} <= set(found.sources)
+        assert all("slabinfo" in found.sources[part] for part in OF_KERNEL)
 
     def test_threads_keep_a_send_buffer_each(self) -> None:
         before = Snapshot(parts(threads=1), kernel=counted())
@@ -155,16 +157,39 @@ class TestMemory:
             other.read()
             own = memory.Reader([other.pid]).read().own
             worker = psutil.Process(other.pid)
-            alone = [
-                memory.process_parts(process, 16 * KIB) for process in (worker, *worker.children())
-            ]
-        assert len(alone) == 2
-        assert own.threads == 2
+            every = [worker, *worker.children(recursive=True)]
+            alone = [memory.process_parts(process, 16 * KIB) for process in every]
+        assert len(alone) == 3
+        assert own.threads == 3
         assert own.descriptors == sum(one.descriptors or 0 for one in alone)
         assert (own.rss_bytes or 0) > max(one.rss_bytes or 0 for one in alone)
         assert memory.total([alone[0], parts(user_bytes=None)]).user_bytes is None
         with pytest.raises(psutil.NoSuchProcess):
             memory.Reader([other.pid]).read()
+
+    def test_descriptors_are_counted_without_a_look_at_each(self, empty: Path) -> None:
+        put(empty, f"proc/{os.getpid()}/fd/0", "")
+        size = (empty / f"proc/{os.getpid()}/fd").stat().st_size
+        assert memory.descriptors(psutil.Process()) == size
+
+    @pytest.mark.parametrize(
+        "readings",
+        [
+            [(900, 0), (0, 900), (0, 950)],
+            [(0, 0), (0, 50), (0, 178), (0, 200), (0, 150)],  # 128 are too many
+        ],
+    )
+    def test_it_has_settled_when_it_hardly_moved_twice_in_a_row(
+        self, readings: list[tuple[int, int]], empty: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def show(_: float = 0.0) -> None:
+            slabs, stacks = readings.pop(0)
+            put(empty, "proc/meminfo", f"SUnreclaim: {slabs} kB\nKernelStack: {stacks} kB\n")
+
+        monkeypatch.setattr("time.sleep", show)
+        show()
+        memory.wait_until_settled(math.inf)
+        assert readings == []
 
     def test_without_proc_there_are_reasons(self, empty: Path) -> None:
         with Answering(SLEEPER, "2") as other:

@@ -198,6 +198,8 @@ def test_memory_is_read_while_every_connection_is_held(
 def test_an_open_loop_keeps_its_schedule(bench: Bench, label: str) -> None:
     where = small.point("list:50:512", 8, conditions=(Scheduled(per_s=500, warmup=20),))
     record = counts(one(bench, where, label))
+    assert record.achieved_per_s == pytest.approx(50 / sure(record.elapsed_s))
+    assert 250 < sure(record.offered_per_s) < 1000
     assert sure(record.achieved_per_s) < 1.1 * sure(record.offered_per_s)
     assert sure(record.response_time).count == sure(record.service_time).count == 30
     assert sure(record.ledger).requests == 50
@@ -210,6 +212,7 @@ def test_a_paced_start_counts_from_when_all_slots_are_at_work(bench: Bench) -> N
     record = counts(one(bench, where, "callbacks"))
     assert record.pages == 400
     assert 0 < sure(record.pages_per_s) < 1.2 * 20 / 0.01  # one page a slot in each delay
+    assert 0 < sure(record.elapsed_s) < record.trial_s
     assert record.params["ramp_per_s"] == 20 / 0.01
     assert sure(record.service_time).count <= 400
 
@@ -247,6 +250,8 @@ def test_an_interrupted_crawl_is_timed_and_leaves_nothing(bench: Bench, label: s
     found = sure(record.cancelled)
     assert found.in_flight == sure(record.ledger).peak_in_flight == EXCHANGES
     assert 0 <= found.first_closed_s <= found.closed_s
+    assert max(found.noticed_s, found.returned_s, found.closed_s) < record.trial_s
+    assert found.server_work_s > 0
     assert found.returned_s > 0
     assert found.client_cpu_s > 0
     assert (found.left, found.open_at_server) == ({}, 0)
