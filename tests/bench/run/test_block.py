@@ -779,12 +779,15 @@ def test_one_label_has_a_sleeping_server_and_one_keeps_no_times(bench: Bench) ->
         (0.7, 0.1, {"slots_share": 0.5}, "schedule"),
         (0.1, 0.1, {"slots_share": 0.2, "waited_share": 0.7}, "unclear"),  # for a busy processor
         (0.71, 0.1, {"slots_share": 0.79}, "unclear"),
+        (0.1, 0.71, {"slots_share": 0.79}, "unclear"),
         (0.3, 0.1, {"offered_share": 0.94}, "unclear"),
         (0.89, 0.89, {}, "unclear"),
+        (None, 0.1, {}, "unclear"),
+        (0.1, None, {}, "unclear"),
     ],
 )
 def test_the_limiter_is_what_was_full(
-    client: float, server: float, bounds: dict[str, Any], stamp: str
+    client: float | None, server: float | None, bounds: dict[str, Any], stamp: str
 ) -> None:
     used = Shares(client_share=client, server_share=server, **bounds)
     assert judge.limiter(used) == stamp
