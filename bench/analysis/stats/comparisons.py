@@ -152,7 +152,7 @@ def instrument_cost(records: Records) -> dict[tuple[str, str], Ratio]:
     values: dict[tuple[str, str], dict[object, dict[int, float]]] = defaultdict(
         lambda: {"null": {}, "times": {}}
     )
-    for trial in trials_of(records, "cost", twins=False):
+    for trial in trials_of(records, "cost"):
         if cpu_ms := CPU_PER_1000.value(trial):
             kinds = values[trial.point, trial.label]
             kinds[trial.params.get("recorder")][trial.block] = 1 / cpu_ms

@@ -435,6 +435,14 @@ def test_memory_fit_finds_the_slopes() -> None:
         user = fit.parts["user"]
         assert user.slope == pytest.approx(model.user_kib * 1024, rel=0.05)
         assert sure(user.low) <= (user.slope or 0) <= sure(user.high)
+        for in_all, parts in ((True, [*fit.parts.values()]), (False, [user])):
+            ends = [
+                sum(max(sure(end), 0.0) for end in each) / 1024
+                for each in ([part.low for part in parts], [part.high for part in parts])
+            ]
+            spread = sure(fit.spread(in_all=in_all))
+            assert [spread.low, spread.high] == pytest.approx(ends)
+            assert spread.low < spread.value < spread.high
         assert fit.fixed == pytest.approx(model.fixed_mib * 1024**2, rel=0.1)
         assert fit.server.slope == pytest.approx(4.6 * 1024, rel=0.05)
         assert fit.total == pytest.approx(
@@ -474,6 +482,37 @@ def test_work_is_not_equal_when_one_backend_opens_more_connections() -> None:
     assert "threads at throughput-100 opened 999 connections" in trust.equal_work_sentence(found)
     there = [c for c in synthetic.compared(more) if c.point == "throughput-100"]
     assert {c.ratio.verdict for c in there if "threads" in (c.base, c.label)} == {stats.OTHER_WORK}
+
+
+OPENED = "ledger__connections_opened"
+
+
+@pytest.mark.parametrize(
+    ("everywhere", "own", "unequal"),
+    [
+        ({}, {OPENED: 121}, "opened 121 connections, 100 of the others"),
+        ({}, {OPENED: 79}, "opened 79 connections, 100 of the others"),
+        ({}, {OPENED: 120}, ""),  # a hundredth of 2,000 pages
+        ({}, {OPENED: 80}, ""),
+        ({}, {"ledger__repeated": 1}, "requested a page twice"),
+        ({"params__mode": "churn"}, {OPENED: 999}, ""),
+        ({"pages": 300}, {OPENED: 60}, ""),  # three for each slot
+        ({"pages": 300}, {OPENED: 104}, "opened 104 connections for 100 slots"),
+        ({"pages": 300}, {OPENED: 103}, ""),
+        ({"pages": 400}, {OPENED: 60}, "opened 60 connections, 100 of the others"),
+        ({"response_time": lambda t: t.service_time}, {OPENED: 60}, ""),
+        ({"params__slots": 101}, {OPENED: 999}, ""),  # more than it says that it can hold
+    ],
+)
+def test_who_opens_how_many_connections_is_other_work(
+    everywhere: dict[str, Any], own: dict[str, Any], unequal: str
+) -> None:
+    limited = [rung.model_copy(update={"most": 100}) for rung in synthetic.rungs(synthetic.MODELS)]
+    lines = synthetic.campaign(samples=30, workloads=("throughput",), ladder=limited)
+    there = where(lines, lambda t: t.point == "throughput-100", **everywhere)
+    changed = where(there, lambda t: (t.point, t.label) == ("throughput-100", "threads"), **own)
+    found = stats.equal_work(synthetic.gathered(changed)).unequal
+    assert found == ({("throughput-100", "threads"): unequal} if unequal else {})
 
 
 def pairs_of(*logs: float) -> dict[tuple[str, str], dict[int, float]]:
