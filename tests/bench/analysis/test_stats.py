@@ -444,7 +444,7 @@ def test_memory_fit_finds_the_slopes() -> None:
             assert [spread.low, spread.high] == pytest.approx(ends)
             assert spread.low < spread.value < spread.high
         assert fit.fixed == pytest.approx(model.fixed_mib * 1024**2, rel=0.1)
-        assert fit.server.slope == pytest.approx(4.6 * 1024, rel=0.05)
+        assert fit.server_side == fit.server.slope == pytest.approx(4.6 * 1024, rel=0.05)
         assert fit.total == pytest.approx(
             sum(p.slope or 0 for p in fit.parts.values())
         )  # the server's side is not in it
@@ -454,9 +454,23 @@ def test_memory_fit_finds_the_slopes() -> None:
 def test_too_few_connection_counts_are_refused() -> None:
     whole = made(workloads=("c10k",), samples=30, blocks=3)
     records = replace(whole, trials=[t for t in whole.trials if t.point != "c10k-5000"])
-    part = stats.fit_memory(records)["threads"].parts["user"]
+    fit = stats.fit_memory(records)["threads"]
+    part = fit.parts["user"]
     assert part.slope is None
     assert part.reason == "3 of at least 4 connection counts"
+    assert fit.user == pytest.approx(synthetic.KNOWN["threads"].user_kib * 1024, rel=0.1)
+
+
+def test_a_part_that_was_not_read_has_the_reason_of_its_trials_and_no_total() -> None:
+    whole = made(workloads=("c10k",), samples=30, blocks=3)
+    blind: dict[str, Any] = {"memory__held__kernel_socket_bytes": None}
+    blind["memory__reasons"] = {"kernel_socket_bytes": "for root"}
+    blind["memory__sources"] = {"user_bytes": "smaps", "send_buffer_bytes": "calculated: threads"}
+    records = replace(whole, trials=[altered(t, **blind) for t in whole.trials])
+    fit = stats.fit_memory(records)["callbacks"]
+    assert fit.parts["kernel sockets"].reason == "for root"
+    assert (fit.total, fit.interval, fit.spread(in_all=True)) == (None, None, None)
+    assert fit.calculated == ("send buffers",)
 
 
 def test_a_process_that_shrank_says_nothing_of_its_connections() -> None:
@@ -691,6 +705,8 @@ def test_limiter_by_majority() -> None:
     assert stats.limiter_of(as_[:3]) == "server"
     assert stats.limiter_of(as_[1:3]) == "unclear"
     assert stats.limiter_of(as_[3:]) is None
+    two = [altered(trial, label=label) for trial, label in zip(as_, "bbab", strict=True)]
+    assert stats.limited_by_load(two) == {"a"}
 
 
 @pytest.mark.parametrize(
