@@ -459,6 +459,8 @@ def test_too_few_connection_counts_are_refused() -> None:
     assert part.slope is None
     assert part.reason == "3 of at least 4 connection counts"
     assert fit.user == pytest.approx(synthetic.KNOWN["threads"].user_kib * 1024, rel=0.1)
+    trials = [trial for trial in records.trials if trial.label == "threads"]
+    assert (fit.blocks, stats.fit_label("threads", trials[1:]).blocks) == (3, 2)
 
 
 def test_a_part_that_was_not_read_has_the_reason_of_its_trials_and_no_total() -> None:
@@ -653,6 +655,9 @@ def test_a_pair_is_compared_only_where_the_server_did_the_same_for_both(
     else:
         assert set(found) == {"async_await"}
         assert back == []
+    met = [t for t in records.trials if t.point == "throughput-100" and t.label in us_of]
+    assert stats.asleep(met) == {"threads"}
+    assert stats.asleep(t for t in met if t.label == "threads") == frozenset()
     # A companion is in no average of its own label.
     values = stats.block_values(stats.trials_of(records), stats.CPU_PER_1000)
     assert list(values["throughput-100", "callbacks"].values()) == pytest.approx([20.0] * 6)
@@ -705,6 +710,7 @@ def test_limiter_by_majority() -> None:
     assert stats.limiter_of(as_[:3]) == "server"
     assert stats.limiter_of(as_[1:3]) == "unclear"
     assert stats.limiter_of(as_[3:]) is None
+    assert stats.limiter_of([*as_[2:], as_[3]]) == "client"
     two = [altered(trial, label=label) for trial, label in zip(as_, "bbab", strict=True)]
     assert stats.limited_by_load(two) == {"a"}
 
