@@ -217,7 +217,9 @@ def grouped(root: Path, **members: str) -> None:
         put(root, f"proc/{pid.strip('_')}/cgroup", f"0::{group}\n")
 
 
-def test_processes_of_one_group_have_a_common_one(empty: Path) -> None:
+def test_processes_of_one_group_have_a_common_one(
+    empty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert objects.common_group(7) is None
     here = "/user.slice/session-2.scope"
     grouped(empty, self=here, _7=here, _8="/system.slice")
@@ -228,6 +230,9 @@ def test_processes_of_one_group_have_a_common_one(empty: Path) -> None:
     assert objects.slab_bytes(GROUP) is None
     put(empty, f"{GROUP[1:]}/memory.stat", "anon 5\nslab_reclaimable 7\nslab 700\n")
     assert objects.slab_bytes(GROUP) == 700
+    for ends, counted in ((ENDS, GroupMemory(700, ENDS)), (None, None)):
+        monkeypatch.setattr(objects, "ends", {GROUP: ends}.get)
+        assert objects.counted(7) == counted
 
 
 def test_a_group_that_counts_nothing_for_sockets_tells_no_ends_apart(empty: Path) -> None:
