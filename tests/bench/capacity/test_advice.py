@@ -344,6 +344,8 @@ def test_what_the_report_says_too_is_the_same_number(reference: Analysis, found:
             many, usual = (pages[f"throughput-{n}", label].values() for n in (slots, 100))
             assert factor == stats.average([*many]) / stats.average([*usual])
     assert {slots for slots, _ in found.of("callbacks").factors} >= {10, 100, 1000}
+    known = {one.name: {bound.most for bound in one.bounds} for one in found.backends}
+    assert all(r.most in known.get(r.name, {r.most}) for r in reference.campaign.rungs if r.most)
     for label, fit in reference.memory.items():
         held = found.of(label).plain
         assert held is None or held.each == (fit.total if held.in_all else fit.user)
