@@ -64,7 +64,7 @@ def test_the_limit_of_either_side_is_that_of_their_comparison() -> None:
     limiters = {"callbacks": "server"}
     trials = [altered(t, limiter=limiters.get(t.label, "client")) for t in made().trials]
     sides = [("callbacks", "threads"), ("threads", "callbacks"), ("threads", "generators")]
-    pairs = [("throughput-100", *pair) for pair in sides]
+    pairs = (("throughput-100", *pair) for pair in sides)
     found = stats.compare_pairs(replace(made(), trials=trials), pairs)
     assert [one.server_limited for one in found] == [True, True, False]
 

@@ -404,7 +404,6 @@ def test_a_slope_is_that_of_scipy(points: list[tuple[int, int]]) -> None:
 
 @given(st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=30), st.integers(0, 30))
 def test_a_family_is_corrected_as_scipy_does(ps: list[float], untested: int) -> None:
-    """Comparisons without a p, of too few blocks or other work, are no members of it."""
     from scipy import stats as sps
 
     adjusted = sps.false_discovery_control(ps)
@@ -442,7 +441,6 @@ def test_memory_fit_finds_the_slopes() -> None:
             ]
             spread = sure(fit.spread(in_all=in_all))
             assert [spread.low, spread.high] == pytest.approx(ends)
-            assert spread.low < spread.value < spread.high
         assert fit.fixed == pytest.approx(model.fixed_mib * 1024**2, rel=0.1)
         assert fit.server_side == fit.server.slope == pytest.approx(4.6 * 1024, rel=0.05)
         assert fit.total == pytest.approx(
@@ -509,12 +507,10 @@ OPENED = "ledger__connections_opened"
         ({}, {OPENED: 121}, "opened 121 connections, 100 of the others"),
         ({}, {OPENED: 79}, "opened 79 connections, 100 of the others"),
         ({}, {OPENED: 120}, ""),  # a hundredth of 2,000 pages
-        ({}, {OPENED: 80}, ""),
         ({}, {"ledger__repeated": 1}, "requested a page twice"),
         ({"params__mode": "churn"}, {OPENED: 999}, ""),
         ({"pages": 300}, {OPENED: 60}, ""),  # three for each slot
         ({"pages": 300}, {OPENED: 104}, "opened 104 connections for 100 slots"),
-        ({"pages": 300}, {OPENED: 103}, ""),
         ({"pages": 400}, {OPENED: 60}, "opened 60 connections, 100 of the others"),
         ({"response_time": lambda t: t.service_time}, {OPENED: 60}, ""),
         ({"params__slots": 101}, {OPENED: 999}, ""),  # more than it says that it can hold
@@ -657,7 +653,6 @@ def test_a_pair_is_compared_only_where_the_server_did_the_same_for_both(
         assert back == []
     met = [t for t in records.trials if t.point == "throughput-100" and t.label in us_of]
     assert stats.asleep(met) == {"threads"}
-    assert stats.asleep(t for t in met if t.label == "threads") == frozenset()
     # A companion is in no average of its own label.
     values = stats.block_values(stats.trials_of(records), stats.CPU_PER_1000)
     assert list(values["throughput-100", "callbacks"].values()) == pytest.approx([20.0] * 6)
@@ -711,8 +706,8 @@ def test_limiter_by_majority() -> None:
     assert stats.limiter_of(as_[1:3]) == "unclear"
     assert stats.limiter_of(as_[3:]) is None
     assert stats.limiter_of([*as_[2:], as_[3]]) == "client"
-    two = [altered(trial, label=label) for trial, label in zip(as_, "bbab", strict=True)]
-    assert stats.limited_by_load(two) == {"a"}
+    two = (altered(trial, label=label) for trial, label in zip(as_, "bbab", strict=True))
+    assert stats.limited_by_load([*two]) == {"a"}
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,6 @@ def test_what_a_slot_takes_once_is_no_other_work() -> None:
 
 def test_a_page_with_a_connection_of_its_own_has_what_a_slot_takes() -> None:
     records = faulting(lambda trial: 0.1)
-    accepted = [synthetic.altered(t, workload="accept") for t in records.trials]
-    faults = stats.faults_of(replace(records, trials=accepted))
+    trials = [synthetic.altered(t, workload="accept") for t in records.trials]
+    faults = stats.faults_of(replace(records, trials=trials))
     assert {one.slots for blocks in faults.values() for one in blocks.values()} == {1.0}

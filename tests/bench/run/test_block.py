@@ -199,7 +199,6 @@ def test_an_open_loop_keeps_its_schedule(bench: Bench, label: str) -> None:
     where = small.point("list:50:512", 8, conditions=(Scheduled(per_s=500, warmup=20),))
     record = counts(one(bench, where, label))
     assert record.achieved_per_s == pytest.approx(50 / sure(record.elapsed_s))
-    assert 250 < sure(record.offered_per_s) < 1000
     assert sure(record.achieved_per_s) < 1.1 * sure(record.offered_per_s)
     assert sure(record.response_time).count == sure(record.service_time).count == 30
     assert sure(record.ledger).requests == 50
