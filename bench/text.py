@@ -31,8 +31,6 @@ def now() -> str:
 def number(value: float) -> str:
     """A number for a tick or a label: 0.05, 7.5, 320, 60k, 1.2M."""
     size = abs(value)
-    if size == 0:
-        return "0"
     if size >= 999_500:
         return f"{value / 1e6:.3g}M"
     if size >= 9_995:

@@ -155,7 +155,7 @@ def responses(
     """
     free, waits = 0.0, []
     for place, time in enumerate(due):
-        begins = max(time, free)
+        begins = free
         if time > free:
             late = free + math.ceil((time - free) / step_s) * step_s if step_s else time
             begins = slack_s + late

@@ -133,13 +133,13 @@ def served_reason(name: str, result: Result, served: Served, expected: str | Non
         return "the load did not say what it got"
     if result.digest != expected:
         return f"wrong digest of the pages that {name} served"
-    counts = name != "bare"  # which counts nothing: its answers are compared at the load alone
-    if counts and (got.requests, got.checksum) != (served.requests, served.checksum):
+    # ``bare`` counts nothing: its answers are compared at the load alone.
+    if name != "bare" and (got.requests, got.checksum) != (served.requests, served.checksum):
         return (
             f"the load got {got.requests} answers with a checksum of {got.checksum}, but the "
             f"server has sent {served.requests} with {served.checksum}"
         )
-    if counts and got.worked != served.worked:
+    if got.worked != served.worked:
         return f"{got.worked} requests needed work, but {served.worked} were worked on"
     if served.connections not in (0, got.connections):
         return f"{got.connections} connections opened, but {served.connections} accepted"

@@ -62,7 +62,7 @@ sys.stdin.readline()
 
 PARENT = """
 import subprocess, sys
-child = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+child = subprocess.Popen(["sh", "-c", "cat; :"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 child.stdin.write(b"when it answers, it has opened and closed its libraries\\n")
 child.stdin.flush()
 child.stdout.readline()

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import special
@@ -70,7 +70,7 @@ class NoiseFloor:
 
     log: float | None  # None without any pair
     pairs: int  # that it is made from
-    own: Mapping[tuple[str, str], float] = field(default_factory=dict)  # log ratio of each pair
+    own: Mapping[tuple[str, str], float]  # log ratio of each pair
 
     def at(self, point: str, *labels: str) -> float | None:
         """The log ratio that a difference between these labels must exceed; None: no pair."""
@@ -152,7 +152,7 @@ def instrument_cost(records: Records) -> dict[tuple[str, str], Ratio]:
     values: dict[tuple[str, str], dict[object, dict[int, float]]] = defaultdict(
         lambda: {"null": {}, "times": {}}
     )
-    for trial in trials_of(records, "cost", twins=False):
+    for trial in trials_of(records, "cost"):
         if cpu_ms := CPU_PER_1000.value(trial):
             kinds = values[trial.point, trial.label]
             kinds[trial.params.get("recorder")][trial.block] = 1 / cpu_ms

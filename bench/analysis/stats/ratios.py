@@ -207,7 +207,7 @@ class Comparison:
     ratio: Ratio
     server_limited: bool  # the server capped either side, so this is not the backend's speed
     #: What was compared, block by block: of the base, and of the label.
-    sides: tuple[Mapping[int, float], Mapping[int, float]] = field(default=({}, {}), compare=False)
+    sides: tuple[Mapping[int, float], Mapping[int, float]] = field(default=({}, {}))
     family: int = 1  # comparisons that it was corrected with, itself included
 
     @property

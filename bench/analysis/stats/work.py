@@ -110,7 +110,7 @@ def equal_work(records: Records) -> EqualWork:
     is a page or two for each slot, or a schedule, how many slots get one is the model's as well:
     there nobody may open more connections than it has slots.
     """
-    most = {rung.name: rung.most for rung in records.campaign.rungs if rung.most}
+    most = {rung.name: rung.most for rung in records.campaign.rungs}
     groups: dict[str, dict[str, list[TrialRecord]]] = defaultdict(lambda: defaultdict(list))
     for trial in trials_of(records, twins=False):
         bound = most.get(trial.backend)

@@ -84,6 +84,7 @@ def test_campaigns_far_apart_give_a_range_and_not_an_absurd_interval() -> None:
     around_0 = combined([[Spread(v, v - 0.1, v + 0.1, 5)] for v in (-0.2, 0.1, 0.0, 0.2, -0.1)])
     assert around_0.value == pytest.approx(0.0)
     assert around_0.low == pytest.approx(-0.3)
+    assert combined(alone(0.0, 0.3, 0.1, 0.1, 0.0)).value == pytest.approx(0.1)
 
 
 def test_what_counts_as_one_campaign_does_not_make_an_interval() -> None:

@@ -21,7 +21,7 @@ from bench.store import Records
 from crawlers.registry import MODELS
 from tests.bench import committed
 from tests.bench.sure import sure
-from tests.bench.synthetic import campaign, gathered, rungs
+from tests.bench.synthetic import altered, campaign, gathered, rungs
 
 
 @lru_cache
@@ -58,6 +58,15 @@ def test_a_pair_is_compared_once_and_mirrored_for_the_other_side() -> None:
     other = sure(family.get(("throughput-100", "threads", "callbacks")))
     assert (one.ratio.verdict, other.ratio.verdict) == ("more CPU", "less CPU")
     assert family.get(("throughput-100", "callbacks", "trio")) is None
+
+
+def test_the_limit_of_either_side_is_that_of_their_comparison() -> None:
+    limiters = {"callbacks": "server"}
+    trials = [altered(t, limiter=limiters.get(t.label, "client")) for t in made().trials]
+    sides = [("callbacks", "threads"), ("threads", "callbacks"), ("threads", "generators")]
+    pairs = (("throughput-100", *pair) for pair in sides)
+    found = stats.compare_pairs(replace(made(), trials=trials), pairs)
+    assert [one.server_limited for one in found] == [True, True, False]
 
 
 @settings(max_examples=60, deadline=None)

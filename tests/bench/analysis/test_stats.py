@@ -168,7 +168,11 @@ def test_a_verdict_needs_an_interval_beyond_1_and_the_floor(
 
 @pytest.mark.parametrize(
     ("near_zero", "verdict"),
-    [([-0.2, -0.1, -0.3, -0.2, -0.2], "faster"), ([9, -9, 8, 1, -4], stats.UNDECIDED)],
+    [
+        ([-0.2, -0.1, -0.3, -0.2, -0.2], "faster"),
+        ([0, 0, 0, 0.1, -0.1], "faster"),
+        ([9, -9, 8, 1, -4], stats.UNDECIDED),
+    ],
 )
 def test_a_block_that_is_not_above_0_is_compared_and_not_dropped(
     near_zero: list[float], verdict: str
@@ -178,7 +182,7 @@ def test_a_block_that_is_not_above_0_is_compared_and_not_dropped(
     assert (found.verdict, found.blocks, found.value) == (verdict, 5, None)
     assert "difference" in found.reason
     few = stats.ratio(blocks_of(near_zero[:3]), blocks_of([3.0, 3.1, 2.9]))
-    assert (few.verdict, few.blocks) == ("too few blocks", 3)
+    assert (few.verdict, few.blocks, few.per_block) == ("too few blocks", 3, ())
 
 
 @pytest.mark.parametrize("blocks", range(1, stats.MIN_BLOCKS))
@@ -398,8 +402,8 @@ def test_a_slope_is_that_of_scipy(points: list[tuple[int, int]]) -> None:
     assert stats.theil_sen(x, y) == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
-@given(st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=30))
-def test_a_family_is_corrected_as_scipy_does(ps: list[float]) -> None:
+@given(st.lists(st.floats(1e-6, 1.0), min_size=1, max_size=30), st.integers(0, 30))
+def test_a_family_is_corrected_as_scipy_does(ps: list[float], untested: int) -> None:
     from scipy import stats as sps
 
     adjusted = sps.false_discovery_control(ps)
@@ -408,10 +412,11 @@ def test_a_family_is_corrected_as_scipy_does(ps: list[float]) -> None:
     ratio = replace(usual, verdict="faster", low=1.9, high=2.1)
     family = [
         stats.Comparison("", "p", stats.PAGES_PER_S, "0", str(i), replace(ratio, p=p), False)
-        for i, p in enumerate(ps)
+        for i, p in enumerate([*ps, *[None] * untested])
     ]
-    kept = [comparison.ratio.shown for comparison in stats.corrected(family)]
-    assert kept == [p <= 0.05 for p in adjusted]
+    corrected = stats.corrected(family)
+    assert [one.ratio.shown for one in corrected[: len(ps)]] == [p <= 0.05 for p in adjusted]
+    assert {one.family for one in corrected} == {len(ps)}
 
 
 def test_theil_sen_is_not_moved_by_a_wild_trial() -> None:
@@ -429,8 +434,15 @@ def test_memory_fit_finds_the_slopes() -> None:
         user = fit.parts["user"]
         assert user.slope == pytest.approx(model.user_kib * 1024, rel=0.05)
         assert sure(user.low) <= (user.slope or 0) <= sure(user.high)
+        for in_all, parts in ((True, [*fit.parts.values()]), (False, [user])):
+            ends = [
+                sum(max(sure(end), 0.0) for end in each) / 1024
+                for each in ([part.low for part in parts], [part.high for part in parts])
+            ]
+            spread = sure(fit.spread(in_all=in_all))
+            assert [spread.low, spread.high] == pytest.approx(ends)
         assert fit.fixed == pytest.approx(model.fixed_mib * 1024**2, rel=0.1)
-        assert fit.server.slope == pytest.approx(4.6 * 1024, rel=0.05)
+        assert fit.server_side == fit.server.slope == pytest.approx(4.6 * 1024, rel=0.05)
         assert fit.total == pytest.approx(
             sum(p.slope or 0 for p in fit.parts.values())
         )  # the server's side is not in it
@@ -440,9 +452,25 @@ def test_memory_fit_finds_the_slopes() -> None:
 def test_too_few_connection_counts_are_refused() -> None:
     whole = made(workloads=("c10k",), samples=30, blocks=3)
     records = replace(whole, trials=[t for t in whole.trials if t.point != "c10k-5000"])
-    part = stats.fit_memory(records)["threads"].parts["user"]
+    fit = stats.fit_memory(records)["threads"]
+    part = fit.parts["user"]
     assert part.slope is None
     assert part.reason == "3 of at least 4 connection counts"
+    assert fit.user == pytest.approx(synthetic.KNOWN["threads"].user_kib * 1024, rel=0.1)
+    trials = [trial for trial in records.trials if trial.label == "threads"]
+    assert (fit.blocks, stats.fit_label("threads", trials[1:]).blocks) == (3, 2)
+
+
+def test_a_part_that_was_not_read_has_the_reason_of_its_trials_and_no_total() -> None:
+    whole = made(workloads=("c10k",), samples=30, blocks=3)
+    blind: dict[str, Any] = {"memory__held__kernel_socket_bytes": None}
+    blind["memory__reasons"] = {"kernel_socket_bytes": "for root"}
+    blind["memory__sources"] = {"user_bytes": "smaps", "send_buffer_bytes": "calculated: threads"}
+    records = replace(whole, trials=[altered(t, **blind) for t in whole.trials])
+    fit = stats.fit_memory(records)["callbacks"]
+    assert fit.parts["kernel sockets"].reason == "for root"
+    assert (fit.total, fit.interval, fit.spread(in_all=True)) == (None, None, None)
+    assert fit.calculated == ("send buffers",)
 
 
 def test_a_process_that_shrank_says_nothing_of_its_connections() -> None:
@@ -468,6 +496,35 @@ def test_work_is_not_equal_when_one_backend_opens_more_connections() -> None:
     assert "threads at throughput-100 opened 999 connections" in trust.equal_work_sentence(found)
     there = [c for c in synthetic.compared(more) if c.point == "throughput-100"]
     assert {c.ratio.verdict for c in there if "threads" in (c.base, c.label)} == {stats.OTHER_WORK}
+
+
+OPENED = "ledger__connections_opened"
+
+
+@pytest.mark.parametrize(
+    ("everywhere", "own", "unequal"),
+    [
+        ({}, {OPENED: 121}, "opened 121 connections, 100 of the others"),
+        ({}, {OPENED: 79}, "opened 79 connections, 100 of the others"),
+        ({}, {OPENED: 120}, ""),  # a hundredth of 2,000 pages
+        ({}, {"ledger__repeated": 1}, "requested a page twice"),
+        ({"params__mode": "churn"}, {OPENED: 999}, ""),
+        ({"pages": 300}, {OPENED: 60}, ""),  # three for each slot
+        ({"pages": 300}, {OPENED: 104}, "opened 104 connections for 100 slots"),
+        ({"pages": 400}, {OPENED: 60}, "opened 60 connections, 100 of the others"),
+        ({"response_time": lambda t: t.service_time}, {OPENED: 60}, ""),
+        ({"params__slots": 101}, {OPENED: 999}, ""),  # more than it says that it can hold
+    ],
+)
+def test_who_opens_how_many_connections_is_other_work(
+    everywhere: dict[str, Any], own: dict[str, Any], unequal: str
+) -> None:
+    limited = [rung.model_copy(update={"most": 100}) for rung in synthetic.rungs(synthetic.MODELS)]
+    lines = synthetic.campaign(samples=30, workloads=("throughput",), ladder=limited)
+    there = where(lines, lambda t: t.point == "throughput-100", **everywhere)
+    changed = where(there, lambda t: (t.point, t.label) == ("throughput-100", "threads"), **own)
+    found = stats.equal_work(synthetic.gathered(changed)).unequal
+    assert found == ({("throughput-100", "threads"): unequal} if unequal else {})
 
 
 def pairs_of(*logs: float) -> dict[tuple[str, str], dict[int, float]]:
@@ -594,6 +651,8 @@ def test_a_pair_is_compared_only_where_the_server_did_the_same_for_both(
     else:
         assert set(found) == {"async_await"}
         assert back == []
+    met = [t for t in records.trials if t.point == "throughput-100" and t.label in us_of]
+    assert stats.asleep(met) == {"threads"}
     # A companion is in no average of its own label.
     values = stats.block_values(stats.trials_of(records), stats.CPU_PER_1000)
     assert list(values["throughput-100", "callbacks"].values()) == pytest.approx([20.0] * 6)
@@ -646,6 +705,9 @@ def test_limiter_by_majority() -> None:
     assert stats.limiter_of(as_[:3]) == "server"
     assert stats.limiter_of(as_[1:3]) == "unclear"
     assert stats.limiter_of(as_[3:]) is None
+    assert stats.limiter_of([*as_[2:], as_[3]]) == "client"
+    two = (altered(trial, label=label) for trial, label in zip(as_, "bbab", strict=True))
+    assert stats.limited_by_load([*two]) == {"a"}
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from bench.analysis import stats
@@ -63,4 +64,15 @@ def test_what_a_slot_takes_once_is_no_other_work() -> None:
     """A thousand threads fetch 3,000 pages: 2.7 faults for a page, and callbacks take 0.4."""
     few, many = Faults(0.36, slots=1 / 3), Faults(2.73, slots=1 / 3)
     assert not few.apart(many)
-    assert Faults(0.36, slots=0.01).apart(Faults(2.73, slots=0.01))
+    once, fewer = Faults(2.73, slots=0.01), Faults(0.36, slots=0.01)
+    assert fewer.apart(once)
+    assert not fewer.apart(replace(once, slots=1 / 3))
+    assert not replace(fewer, on_purpose=True).apart(once)
+    assert not fewer.apart(replace(once, on_purpose=True))
+
+
+def test_a_page_with_a_connection_of_its_own_has_what_a_slot_takes() -> None:
+    records = faulting(lambda trial: 0.1)
+    trials = [synthetic.altered(t, workload="accept") for t in records.trials]
+    faults = stats.faults_of(replace(records, trials=trials))
+    assert {one.slots for blocks in faults.values() for one in blocks.values()} == {1.0}

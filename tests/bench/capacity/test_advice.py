@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.capacity import costs as measured
 from bench.capacity.advice import AdviceRow, Need, added_us, advise
@@ -78,6 +79,8 @@ def test_a_higher_rate_never_needs_less(rate: float, more: float, tls: bool, wor
     low, high = (row(Need(1_000_000, each, 0.01, tls, work_s)) for each in (rate, rate * more))
     for what in ("processes", "in_use", "memory_bytes"):
         assert getattr(low, what) <= getattr(high, what)
+    held = 1_000_000 * (34_000 if tls else 5000)
+    assert low.memory_bytes == (low.processes or 0) * HELD.fixed + held
 
 
 @given(st.floats(1, 50_000), st.floats(0, 2))
@@ -334,6 +337,15 @@ def test_what_the_report_says_too_is_the_same_number(reference: Analysis, found:
     for label in compared.ratios[variants.PAGE]:
         page = compared.measured.value(label, variants.PAGE)
         assert found.of(label).page == pytest.approx(page)
+    crawls = stats.trials_of(reference.records, "throughput", twins=False)
+    pages = stats.block_values(crawls, stats.CPU_PER_1000)
+    for label in {trial.label for trial in crawls}:
+        for slots, factor in found.of(label).factors:
+            many, usual = (pages[f"throughput-{n}", label].values() for n in (slots, 100))
+            assert factor == stats.average([*many]) / stats.average([*usual])
+    assert {slots for slots, _ in found.of("callbacks").factors} >= {10, 100, 1000}
+    known = {one.name: {bound.most for bound in one.bounds} for one in found.backends}
+    assert all(r.most in known.get(r.name, {r.most}) for r in reference.campaign.rungs if r.most)
     for label, fit in reference.memory.items():
         held = found.of(label).plain
         assert held is None or held.each == (fit.total if held.in_all else fit.user)

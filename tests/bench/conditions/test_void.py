@@ -82,6 +82,7 @@ Changes = Mapping[str, Any]
         (TWIN, {"kept": {"service": 9}}, {}, {}, "the times of 9 exchanges recorded"),
         (TWIN, {}, {}, {"service": [4.01]}, "4 slots had only 1 s each"),
         (TWIN, {}, {}, {"service": [4.0]}, None),
+        (TWIN, {"elapsed_s": 2.0}, {}, {"service": [8.0]}, None),
         (NULL, {"kept": {"service": 0}}, {}, {}, None),
         (TWIN, {"mechanism": {"gc": "disabled"}}, {}, {}, "garbage collector was off"),
         (FLIPS["collector"], {"mechanism": {"gc": "disabled"}}, {}, {}, None),
@@ -145,19 +146,26 @@ def test_without_a_digest_nothing_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("requests", "distinct", "reason"),
+    ("control", "requests", "distinct", "reason"),
     [
-        (40, 10, None),
-        (39, 10, "the server saw 39 requests of the control for 10 URLs, not 40 for 10"),
-        (41, 10, "the server saw 41 requests of the control for 10 URLs, not 40 for 10"),
-        (40, 9, "the server saw 40 requests of the control for 9 URLs, not 40 for 10"),
+        ("bare", 40, 10, None),
+        ("bare_tls", 10, 10, None),
+        ("bare", 39, 10, "the server saw 39 requests of the control for 10 URLs, not 40 for 10"),
+        ("bare", 41, 10, "the server saw 41 requests of the control for 10 URLs, not 40 for 10"),
+        ("bare", 40, 9, "the server saw 40 requests of the control for 9 URLs, not 40 for 10"),
     ],
 )
 def test_a_control_asks_for_every_page_equally_often(
-    requests: int, distinct: int, reason: str | None
+    control: str, requests: int, distinct: int, reason: str | None
 ) -> None:
     ledger = small.LEDGER.model_copy(update={"requests": requests, "distinct": distinct})
-    assert void_reason(four_slots(), [], small.RESULT, ledger, None, control="bare") == reason
+    result = replace(small.RESULT, kept={"service": 0})
+    for urls, own in ((None, result), (10, replace(result, urls=9))):
+        found = void_reason(four_slots(), [], own, ledger, None, urls=urls, control=control)
+        assert found == reason
+    idle = replace(result, answered=0)
+    found = void_reason(four_slots(), [], idle, ledger, None, control=control)
+    assert found == (reason or "the control did nothing")
 
 
 LOADED = replace(small.RESULT, loaded=Served(10, 99, connections=2))

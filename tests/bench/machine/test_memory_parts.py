@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import mmap
 import os
 from pathlib import Path
@@ -61,6 +62,7 @@ class TestSlabs:
         assert found.behind["tcp_bind_bucket"] == found.behind["eventpoll_epi"] == ":A-0000128"
         assert (found.caches[":A-0000128"].size, found.caches["TCP"].active) == (128, 26)
         assert "TCPv6" not in found.behind
+        assert memory.Reader([os.getpid()]).read().kernel == found
 
 
 class TestMemory:
@@ -82,7 +84,7 @@ class TestMemory:
         assert found.held.kernel_socket_bytes == 30 * 2000
         assert found.held.server_socket_bytes == 10 * 2000
         assert found.held.kernel_other_bytes == 30 * (800 + 200 + 200) + 30 * 128
-        assert {*OF_KERNEL} <= set(found.sources)
+        assert all("slabinfo" in found.sources[part] for part in OF_KERNEL)
 
     def test_threads_keep_a_send_buffer_each(self) -> None:
         before = Snapshot(parts(threads=1), kernel=counted())
@@ -155,16 +157,35 @@ class TestMemory:
             other.read()
             own = memory.Reader([other.pid]).read().own
             worker = psutil.Process(other.pid)
-            alone = [
-                memory.process_parts(process, 16 * KIB) for process in (worker, *worker.children())
-            ]
-        assert len(alone) == 2
-        assert own.threads == 2
+            every = [worker, *worker.children(recursive=True)]
+            alone = [memory.process_parts(process, 16 * KIB) for process in every]
+        assert len(alone) == 3
+        assert own.threads == 3
         assert own.descriptors == sum(one.descriptors or 0 for one in alone)
         assert (own.rss_bytes or 0) > max(one.rss_bytes or 0 for one in alone)
         assert memory.total([alone[0], parts(user_bytes=None)]).user_bytes is None
         with pytest.raises(psutil.NoSuchProcess):
             memory.Reader([other.pid]).read()
+
+    def test_descriptors_are_counted_without_a_look_at_each(self, empty: Path) -> None:
+        put(empty, f"proc/{os.getpid()}/fd/0", "")
+        size = (empty / f"proc/{os.getpid()}/fd").stat().st_size
+        assert memory.descriptors(psutil.Process()) == size
+
+    def test_it_has_settled_when_it_hardly_moved_twice_in_a_row(
+        self, empty: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        # What moves from one to the other has not moved; 128 KiB are too many.
+        readings = [(900, 0), (0, 900), (0, 1028), (1000, 100), (0, 1200)]
+
+        def show(_: float = 0.0) -> None:
+            slabs, stacks = readings.pop(0)
+            put(empty, "proc/meminfo", f"SUnreclaim: {slabs} kB\nKernelStack: {stacks} kB\n")
+
+        monkeypatch.setattr("time.sleep", show)
+        show()
+        memory.wait_until_settled(math.inf)
+        assert readings == []
 
     def test_without_proc_there_are_reasons(self, empty: Path) -> None:
         with Answering(SLEEPER, "2") as other:
@@ -192,7 +213,9 @@ def grouped(root: Path, **members: str) -> None:
         put(root, f"proc/{pid.strip('_')}/cgroup", f"0::{group}\n")
 
 
-def test_processes_of_one_group_have_a_common_one(empty: Path) -> None:
+def test_processes_of_one_group_have_a_common_one(
+    empty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert objects.common_group(7) is None
     here = "/user.slice/session-2.scope"
     grouped(empty, self=here, _7=here, _8="/system.slice")
@@ -203,6 +226,9 @@ def test_processes_of_one_group_have_a_common_one(empty: Path) -> None:
     assert objects.slab_bytes(GROUP) is None
     put(empty, f"{GROUP[1:]}/memory.stat", "anon 5\nslab_reclaimable 7\nslab 700\n")
     assert objects.slab_bytes(GROUP) == 700
+    for ends, counted in ((ENDS, GroupMemory(700, ENDS)), (None, None)):
+        monkeypatch.setattr(objects, "ends", {GROUP: ends}.get)
+        assert objects.counted(7) == counted
 
 
 def test_a_group_that_counts_nothing_for_sockets_tells_no_ends_apart(empty: Path) -> None:

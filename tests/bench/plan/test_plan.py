@@ -255,6 +255,8 @@ def test_the_same_seed_gives_the_same_schedule() -> None:
     first, second = (plan.schedule(labels, seed=7) for _ in range(2))
     assert first == second
     assert plan.schedule(labels, seed=8) != first
+    both = plan.schedule({point: {A: 20} for point in ("p", "q")}, seed=7)
+    assert {block[0].point for block in both} == {"p", "q"}, "points are in a random order, too"
 
 
 def test_points_with_one_block_are_spread_over_the_campaign() -> None:
