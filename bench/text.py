@@ -31,6 +31,8 @@ def now() -> str:
 def number(value: float) -> str:
     """A number for a tick or a label: 0.05, 7.5, 320, 60k, 1.2M."""
     size = abs(value)
+    if size == 0:
+        return "0"  # of a tick at -0.0, too
     if size >= 999_500:
         return f"{value / 1e6:.3g}M"
     if size >= 9_995:

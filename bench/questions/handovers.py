@@ -120,8 +120,8 @@ def each_page(trial: TrialRecord, what: str) -> list[float]:
 def windows_of(trials: Iterable[TrialRecord]) -> WindowsByLabel:
     windows: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for trial in trials:
-        each = zip(each_page(trial, VOLUNTARY), each_page(trial, "cpu_us"), strict=True)
-        windows[trial.label] += each
+        if counts := each_page(trial, VOLUNTARY):
+            windows[trial.label] += zip(counts, each_page(trial, "cpu_us"), strict=True)
     return windows
 
 

@@ -69,11 +69,9 @@ def cost_words(measured: Measured, compared: Comparison) -> str:
 class Priced(Columns):
     def measured(self, analysis: Analysis) -> Measured:
         """The most expensive first."""
-        trials = stats.trials_of(analysis.records, "ladder", "throughput", twins=False)
-        costs = stats.block_values(trials, CPU_PER_1000)  # ms for 1000 pages: µs for each
         values: dict[str, dict[str, Blocks]] = {}
         for backend, price in analysis.once(prices).items():
-            plain, timed = costs[price.point, backend], costs[price.point, backend + SUFFIX]
+            plain, timed = price.sides  # ms for 1000 pages: µs for each
             values[backend] = {WITHOUT: plain, WITH: timed, ADDED: within(timed, plain, sub)}
         measured = Measured(self.columns, values)
         return measured.only(measured.with_(ADDED, values))

@@ -108,6 +108,12 @@ READERS: Final[Sequence[Callable[[Analysis], object]]] = (
 """All that is made of records, without drawing and writing."""
 
 
+def test_a_backend_that_is_not_its_label_has_a_price() -> None:
+    """Pairs are of labels, so ``timeouts`` must not look for their trials by backend."""
+    lines = (put(x, ("backend",), "x") if "backend" in x else x for x in lines_of("timeouts"))
+    numbers(read(lines))
+
+
 @settings(max_examples=30, deadline=None, suppress_health_check=[*HealthCheck])
 @given(data=st.data())
 def test_an_odd_value_is_refused_in_a_line_or_can_be_read(data: st.DataObject) -> None:

@@ -6,7 +6,8 @@ from bench.text import capital, duration, number, printable, significant, size_w
 
 
 def test_number_words() -> None:
-    assert [number(x) for x in (0, 0.05, 7.5, 320, 5000, 60_000, 1.2e6)] == [
+    assert [number(x) for x in (0, -0.0, 0.05, 7.5, 320, 5000, 60_000, 1.2e6)] == [
+        "0",
         "0",
         "0.05",
         "7.5",

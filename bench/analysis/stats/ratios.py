@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -207,7 +207,7 @@ class Comparison:
     ratio: Ratio
     server_limited: bool  # the server capped either side, so this is not the backend's speed
     #: What was compared, block by block: of the base, and of the label.
-    sides: tuple[Mapping[int, float], Mapping[int, float]] = field(default=({}, {}))
+    sides: tuple[Mapping[int, float], Mapping[int, float]] = ({}, {})
     family: int = 1  # comparisons that it was corrected with, itself included
 
     @property
