@@ -236,6 +236,7 @@ def over_capacity(labels: Sequence[str], data: ByRate, measured: Measured) -> Fi
     if len(plots[1].lines) < 2:
         return None
     rates = [f"{label} {count(most[label])}" for label in plots[1].lines]
+    free = [label for label in labels if label not in most]
     return Figure(
         name=NAME,
         title="Open loop: response time over the share of capacity",
@@ -247,6 +248,7 @@ def over_capacity(labels: Sequence[str], data: ByRate, measured: Measured) -> Fi
             TIMERS,
             *listed([trial for label in labels for own in data[label].values() for trial in own]),
             f"Capacity in requests/s, where more were offered: {listing(rates)}.",
+            *[f"Not drawn, as no rate was beyond what they carry: {listing(free)}."] * bool(free),
         ),
     )
 

@@ -62,6 +62,8 @@ COLOURS: Final = {
 }
 """One colour per part, light and dark, and none that a backend has: bars compare the parts."""
 
+LOG: Final = ", log scale"
+
 PALE: Final = 0.6
 """How much background is in the bar of a single trial."""
 
@@ -90,7 +92,10 @@ def draw_bars(bars: Bars, slide: Slide) -> None:
     for axes, panel, own in zip(every_axes, bars.panels, owns, strict=True):
         _panel(slide, axes, panel, bars, size, width)
         bar_rows(slide, axes, list(panel.rows), size)
-        axes.set_xlabel(_scaled(panel.axis, axes.xaxis), fontsize=15 if len(every_axes) < 3 else 13)
+        label, points = _scaled(panel.axis, axes.xaxis), 15.0 if len(every_axes) < 3 else 13.0
+        if measure(label, points) + APART > width:
+            label = label.replace(LOG, f",\n{LOG[2:]}")
+        axes.set_xlabel(label, fontsize=points)
         axes.tick_params(axis="y", labelleft=own)
         if len(bars.panels) > 1 and axes.get_xscale() == "linear" and panel.around is None:
             # In a part of a slide six ticks touch.
@@ -318,7 +323,7 @@ def draw_lines(figure: Lines, slide: Slide) -> None:
 def _scaled(words: str, axis: XAxis | YAxis) -> str:
     """The words of an axis; a logarithmic one says so, if it has more than one place."""
     log = axis.get_scale() == "log" and len(axis.get_ticklocs()) > 1
-    return f"{words}, log scale" if words and log else words
+    return f"{words}{LOG}" if words and log else words
 
 
 def _told(figure: Lines, names: Sequence[str]) -> list[str]:

@@ -115,6 +115,19 @@ def test_a_rate_that_a_disturbed_trial_missed_is_no_capacity() -> None:
     assert capacity(carried | {low: disturbed}) is capacity(carried) is None
 
 
+def test_who_carries_every_rate_is_named_where_a_line_is_missing() -> None:
+    """A user's chart of eight had no callbacks, the base, and no word of them."""
+    data = full().by_size("openloop", "rate")
+    carried = {
+        rate: [altered(trial, achieved_per_s=trial.offered_per_s) for trial in trials]
+        for rate, trials in data["callbacks"].items()
+    }
+    for callbacks, named in ((data["callbacks"], False), (carried, True)):
+        every = {**data, "callbacks": callbacks}
+        drawn = sure(open_loop.over_capacity(MODELS, every, open_loop.measured(every)))
+        assert drawn.notes[-1].endswith("beyond what they carry: callbacks.") == named
+
+
 @pytest.mark.parametrize(
     "others",
     [

@@ -60,6 +60,14 @@ def test_ticks_of_a_narrow_panel_do_not_touch() -> None:
     assert crowded(Figure("a", "A", "", Bars(panels)), synthetic.MODELS, ()) == []
 
 
+def test_names_of_narrow_logarithmic_panels_do_not_touch() -> None:
+    """Against asyncio "log scale" of one ran into "page, new connection" of the next."""
+    row = {label: [Spread(9.0, 1.3, 270.0, 5)] for label in ("threads", "callbacks")}
+    names = ("time per page", "user memory", "user memory over TLS", "page, new connection")
+    panels = [Panel(name, row, MS, dots=True) for name in names]
+    assert crowded(Figure("a", "A", "", Bars(panels)), synthetic.MODELS, ()) == []
+
+
 def hollow_markers(design: Figure) -> int:
     look = Look("wide", list(synthetic.MODELS))
     with style(look):
