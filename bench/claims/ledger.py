@@ -138,10 +138,9 @@ def elsewhere(one: Judged, other: Judged) -> str:
 
 
 def rendered(template: str, **names: object) -> str:
-    templates = markup.templates(__name__)
     own = (all_stated, anchor, basis, bounds_words, commit_words, given, machine_words, now, stated)
-    templates.filters.update({function.__name__: function for function in own})
-    templates.filters["line"] = partial(markup.read_line, markup.reader())
+    line = partial(markup.read_line, markup.reader())
+    templates = markup.templates(__name__, line=line, **{f.__name__: f for f in own})
     if template.endswith(".html"):
         templates.finalize = markup.on_one_line
     return templates.get_template(template).render(names)

@@ -70,7 +70,7 @@ class Account:
     backend: str
     workload: str
     costs: Mapping[str, Spread]
-    untold: str | None = None  # why system calls were counted and are not told
+    untold: bool = False  # system calls were counted under SHADOW, and are in no costs
     python: str = ""  # the interpreter that was counted
 
     def calls(self) -> dict[str, Spread]:
@@ -108,7 +108,7 @@ def accounts(run: Run[Counted]) -> list[Account]:
         }
         # The one rule: every table, card and slide shows what an account has.
         waits = costs[LOCK].value if LOCK in costs else 0.0
-        untold = SHADOW if tool.startswith(STOPS) and waits >= MEETS else None
+        untold = tool.startswith(STOPS) and waits >= MEETS
         if untold:
             costs = {k: v for k, v in costs.items() if k != SYSCALLS and not k.startswith(SYSCALL)}
         accounts.append(Account(backend, workload, costs, untold, run.head.environment.python))
@@ -224,12 +224,9 @@ def captioned(caption: str, accounts: Sequence[Account]) -> str:
 
 
 def untold(accounts: Iterable[Account]) -> list[str]:
-    """Whose system calls are not shown, and why: one note for each reason."""
-    reasons: dict[str, list[str]] = {}
-    for account in accounts:
-        if account.untold and account.backend not in reasons.setdefault(account.untold, []):
-            reasons[account.untold].append(account.backend)
-    return [f"No system calls of {', '.join(who)}: {why}." for why, who in reasons.items()]
+    """Whose system calls are not shown, and why."""
+    who = dict.fromkeys(account.backend for account in accounts if account.untold)
+    return [f"No system calls of {', '.join(who)}: {SHADOW}."] if who else []
 
 
 def costs_table(accounts: Sequence[Account], workload: str) -> Table:

@@ -55,10 +55,9 @@ def pairs(records: Records, metric: Metric) -> list[Pair]:
 
 def words(ratio: Ratio) -> str:
     """What a ratio says; where it decides nothing, how small a difference could have been seen."""
-    if ratio.shown and ratio.value is not None:
-        ends = between(ratio.value, ratio.low, ratio.high) if ratio.low and ratio.high else ""
-        ends += f", {UNPAIRED}" * (NO_FLOOR in ratio.reason)
-        return change(ratio.value) + (f" ({ends})" if ends else "")
+    if ratio.shown and ratio.value and ratio.low and ratio.high:
+        ends = between(ratio.value, ratio.low, ratio.high)
+        return f"{change(ratio.value)} ({ends}{f', {UNPAIRED}' * (NO_FLOOR in ratio.reason)})"
     if ratio.verdict == stats.UNDECIDED and ratio.smallest is not None:
         return f"{ratio.verdict} (below {in_percent(ratio.smallest)} nothing could be seen)"
     return ratio.verdict
@@ -115,9 +114,8 @@ def answer(analysis: Analysis) -> Answer | None:
     ]
     # "time per page 22 % less (20 to 23 %) and memory undecided", after the two names
     said = {
-        label: listing([f"{title} {words(found[label])}" for title, found in shown])
-        for label in labels
-        if (shown := [(title, found) for title, found in columns.items() if label in found])
+        x: listing([f"{title} {words(found[x])}" for title, found in columns.items() if x in found])
+        for x in labels
     }
     return Answer(
         tables=[

@@ -138,7 +138,7 @@ def _headline(crossings: Sequence[Crossing], usual: Sequence[Crossing]) -> Headl
         return Headline(f"{where}, threads are not shown to fall behind", blocks)
     fewest, shortest = min(below)
     # Then the sentence does not say where it begins.
-    from_fewest = any(c.delay_ms == shortest and c.below and c.above is None for c in usual)
+    from_fewest = any(c.delay_ms == shortest and c.above is None for c in usual)
     return Headline(
         f"From {count(fewest)} slots on {behind(shortest)}, threads fetch fewer pages/s "
         "than async/await",

@@ -67,9 +67,6 @@ class Variants:
     connections: int | None  # held where memory is shown
     ratios: Mapping[str, Mapping[str, Ratio]]  # measure -> variant -> to its baseline
 
-    def blocks(self, label: str, key: str) -> Iterable[float]:
-        return self.measured.values[label].get(key, {}).values()
-
 
 def variants(analysis: Analysis) -> Variants | None:
     """None where the records do not say what a backend changes, or have no trial."""
@@ -225,8 +222,8 @@ def _table(analysis: Analysis, spectrum: Variants) -> Table:
         f"Not run: {x}: {rung.missing}" for x, rung in spectrum.about.items() if rung.missing
     ]
     rows = []
-    for label in spectrum.measured.values:
-        page, memory = (stats.middle(spectrum.blocks(label, key)) for key in (PAGE, HELD))
+    for label, row in spectrum.measured.values.items():
+        page, memory = (stats.middle(row.get(key, {}).values()) for key in (PAGE, HELD))
         each, kept = (spectrum.ratios[key].get(label) for key in (PAGE, HELD))
         numbers = [cells.figure(page), cells.judged_ratio(each), cells.tenths(memory)]
         rows.append([label, spectrum.about[label].changes, *numbers, cells.ratio(kept)])

@@ -127,14 +127,8 @@ def _figure(
     why = interval_of(head) if head else silence(analysis, PAGES_PER_S, workload)
     axis = Axis("slots (one connection and one request at a time each)", "counts")
     ends = sorted({point.x for line in lines.values() for point in line})
-    most = [calculated(n, n / delay_s) for n in ends] if delay_s else []
-    plot = Plot(
-        lines,
-        axis,
-        Axis("", "values"),
-        "pages per second",
-        dotted={LITTLE: most} if most else {},
-    )
+    most = {LITTLE: [calculated(n, n / delay_s) for n in ends]} if delay_s else {}
+    plot = Plot(lines, axis, Axis("", "values"), "pages per second", dotted=most)
     return Figure(
         name=workload,
         title=title,

@@ -255,9 +255,9 @@ def unfinished(records: Records) -> str | None:
 def lost(a: Records, b: Records) -> list[tuple[str, str]]:
     """Pairs of point and label with valid trials in A that B planned too, without a valid one."""
     asked_a, asked_b = asked(a), asked(b)
-    valid = {(t.point, str(t.label)) for t in b.trials if t.status == "ok"}
-    wanted = {(entry.point, str(label)) for entry in b.campaign.plan for label in entry.labels}
-    pairs = dict.fromkeys((t.point, str(t.label)) for t in a.trials if t.status == "ok")
+    valid = {(t.point, t.label) for t in b.trials if t.status == "ok"}
+    wanted = {(entry.point, label) for entry in b.campaign.plan for label in entry.labels}
+    pairs = dict.fromkeys((t.point, t.label) for t in a.trials if t.status == "ok")
     return [
         pair
         for pair in pairs

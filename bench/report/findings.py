@@ -70,11 +70,12 @@ def listed(sentences: Iterable[str], source: str) -> str:
     return "\n".join([*(f"- {sentence}" for sentence in sentences), "", source])
 
 
-def source(analysis: Analysis, further: str = f"; {AT_LEVEL} intervals are in parentheses") -> str:
+def source(analysis: Analysis) -> str:
     """The campaign of the findings, its machine and interpreter, and what is compared."""
     campaign, machine = analysis.campaign, analysis.campaign.environment
     trials = stats.trials_of(analysis.records)
     python, counted = f", {machine.python}", {trial.label for trial in trials}
+    further = f"; {AT_LEVEL} intervals are in parentheses"
     # A trial that is not pinned has as many as there are.
     one_each = all(len(stats.processors(trial, "client")) == 1 for trial in trials)
     compared = f"Every difference is to `{campaign.base}`"
@@ -119,9 +120,7 @@ def show(analysis: Analysis, folder: Path, console: Console) -> None:
     lines = [Text(line, "bold") for line in wrapped(head(analysis), width)]
     if glance := asked(analysis, "glance"):
         lines += [Text(line) for line in grid(glance.tables[0], width)]
-    for word, text in three(found):
-        lines += [Text(line) for line in wrapped(f"{word}: {text}", width)]
-    for text in versus(found):
+    for text in (*(f"{word}: {text}" for word, text in three(found)), *versus(found)):
         lines += [Text(line) for line in wrapped(text, width)]
     last = [
         f"page:   {shown(folder / files.PAGE)}",
@@ -133,13 +132,13 @@ def show(analysis: Analysis, folder: Path, console: Console) -> None:
         console.print(line, soft_wrap=True)
 
 
-def wrapped(text: str, width: int, most: int = 2) -> list[str]:
-    """At most so many lines of a sentence, without its Markdown."""
+def wrapped(text: str, width: int) -> list[str]:
+    """At most two lines of a sentence, without its Markdown."""
     plain = text.replace("**", "").replace("`", "")
     return textwrap.wrap(
         plain,
         width,
-        max_lines=most,
+        max_lines=2,
         placeholder=" …",
         subsequent_indent="  ",
         break_long_words=False,

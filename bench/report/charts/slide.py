@@ -324,7 +324,6 @@ class Slide:
 
         Raises :class:`bench.BenchError`.
         """
-        self.settle()
         metadata: dict[Format, dict[str, str | None]] = {
             "svg": {"Date": None, "Creator": None, "Title": self.headline},
             "png": {"Software": None},
