@@ -249,7 +249,7 @@ def _a_thread_each(trial: TrialRecord) -> bool:
 
 def _no_tls(trials: Sequence[TrialRecord]) -> str | None:
     """Why it refuses TLS, as preflight says it."""
-    reasons = (trial.reason or "" for trial in trials if trial.status == "refused")
+    reasons = (trial.reason or "" for trial in trials)
     return next((why for text in reasons if (why := text.partition("no HTTPS: ")[2])), None)
 
 

@@ -20,7 +20,6 @@ from typing import Any, Final, Generic
 
 from rich.console import Console
 
-from bench import filesystem
 from bench.launch import ROOT
 from bench.machine import cpu, environment
 from bench.run.runner import own_command
@@ -109,7 +108,6 @@ def run(
         if (program.rounds is None or repeat < program.rounds)
         and (program.name, repeat) not in done
     ]
-    filesystem.make_folder(folder)
     with Log(file, create=not file.exists()) as log:
         if not resume:
             refused = [
