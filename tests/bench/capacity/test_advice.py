@@ -235,6 +235,9 @@ def test_noise_and_single_blocks_tell_nothing_apart() -> None:
     ]
     found = advise(costs(*single), Need()).rows
     assert {each.group for each in found} == {1}
+    scattered = replace(backend("two", 60), blocks={0: 30.0, 1: 120.0, 2: 60.0})
+    found = advise(costs(backend("one", 50), scattered), Need()).rows
+    assert {each.group for each in found} == {1}
 
 
 # --- the answer --------------------------------------------------------------------------

@@ -85,7 +85,9 @@ RATES, FASTER = [100.0, 101, 99, 100, 100.5], [103.0, 104, 102, 103, 103.5]
         (stats.CPU_PER_1000, [10.0] * 5, [12.0] * 5, 0.01, "worse"),
         (stats.PAGES_PER_S, RATES, FASTER, 0.0, "better"),
         (stats.PAGES_PER_S, RATES, FASTER, 0.05, "no difference shown"),
+        (stats.PAGES_PER_S, [50.0, 150, 80] * 2, [60.0, 170, 100] * 2, 0.0, "no difference shown"),
         (stats.PAGES_PER_S, [1.0, 1.1], [5.0, 5.1], 0.0, "too few blocks"),
+        (stats.PAGES_PER_S, [1.0, 1.1], FASTER, 0.0, "too few blocks"),
     ],
 )
 def test_a_verdict_needs_blocks_an_interval_and_the_floor(
