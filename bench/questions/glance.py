@@ -27,6 +27,7 @@ NAME: Final = "glance"
 ASKS: Final = "What do throughput, memory and latency come to, at a glance?"
 PAGES, PAGE, HELD, OVER_TLS, P99 = "pages/s", "µs/page", "KiB/connection", "over TLS", "p99"
 """The columns, by name."""
+TITLES: Final = {PAGES: "throughput", HELD: "memory", P99: "latency"}
 DRAWN: Final = {
     PAGES: "a crawl with 100 slots",
     HELD: "an idle connection",
@@ -114,14 +115,12 @@ def answer(analysis: Analysis) -> Answer | None:
         if key in seen
     ]
     what = f"Marks: {listing(marks)} over blocks. " if marks else ""
+    slope = f"; of memory the {stats.AT_LEVEL} interval of the slope"
     figure = Figure(
         name=NAME,
-        title="Throughput, memory and latency at a glance",
+        title=f"{capital(listing([TITLES[key] for key in TITLES if key in seen]))} at a glance",
         subtitle=capital("; ".join(at for key, at in DRAWN.items() if key in seen)),
         data=Bars(panels),
-        notes=(
-            f"{what}Lines: lowest to highest block; of memory the {stats.AT_LEVEL} interval of the "
-            "slope.",
-        ),
+        notes=(f"{what}Lines: lowest to highest block{slope * (HELD in seen)}.",),
     )
     return Answer(tables=[table], figures=[figure] * (len(rows.values) > 1 and len(seen) > 1))

@@ -140,11 +140,14 @@ def answer(analysis: Analysis) -> Answer | None:
     fits = [fit for fit in plain if fit.label in wanted and fit.user is not None and fit.fitted]
     # At the largest number over TLS, and what a small buffer makes of asyncio.
     top = max((row.highest for row in tls), default=0)
-    rows = [row for row in tls if row.highest == top and row.fit.label in {*wanted, SMALL}]
+    named = [row for row in tls if row.fit.label in {*wanted, SMALL}]
+    rows = [row for row in named if row.highest == top]
     figures = [
         _by_owner(fits, head) if fits else None,
         _up_to_10_000(analysis, fits, head),
-        _over_plain([row for row in rows if row.at == rows[0].at], over_tls) if rows else None,
+        _over_plain([row for row in rows if row.at == rows[0].at], named, over_tls)
+        if rows
+        else None,
     ]
     alone = "user space alone, because not all of the kernel’s was read"
     models = [fit for fit in plain if fit.label in MODELS and fit.user is not None]
@@ -301,7 +304,7 @@ def _by_owner(fits: Sequence[MemoryFit], head: Headline | None) -> Figure:
         title="Memory per connection, by owner" if in_all else "User memory per connection",
         headline=head.text if head else None,
         subtitle=f"Slope of a robust (Theil–Sen) line through {len(counts)} numbers of connections "
-        f"up to {count(max(counts))}, with the {stats.AT_LEVEL} interval of the total",
+        f"up to {count(max(counts))}, with the {stats.AT_LEVEL} interval{' of the total' * in_all}",
         data=Bars(panels, parts=dict(zip(MEMORY_PARTS, HUES, strict=True))),
         notes=(
             *(f"Not in the bars: {words}." for words in _missing(fits) if not in_all),
@@ -372,12 +375,13 @@ def _stack(
     return Stack({part: value / KIB for part, value in parts.items()}, ends, hatched, name)
 
 
-def _over_plain(rows: Sequence[OverTls], head: Headline | None) -> Figure:
+def _over_plain(rows: Sequence[OverTls], named: Sequence[OverTls], head: Headline | None) -> Figure:
     how = f"At {count(rows[0].at or 0)} connections, divided by their number"
     if rows[0].at is None:
         how = f"Slope over the numbers of connections up to {count(rows[0].highest)}"
     in_all = stats.read_in_all(row.fit for row in rows)
     bars = {row.fit.label: _stacks(row, in_all) for row in rows}
+    absent = [row.fit.label for row in named if row.fit.label not in bars]
     end = "" if in_all else ", user memory"
     return Figure(
         name=TLS_MEMORY,
@@ -391,6 +395,7 @@ def _over_plain(rows: Sequence[OverTls], head: Headline | None) -> Figure:
         notes=(
             "OpenSSL: the control bare_tls, which holds connections with OpenSSL and little else. "
             "The library’s part is the rest of what TLS adds to the process.",
+            *[f"Not drawn, as read at other numbers: {listing(absent)}."] * bool(absent),
         ),
     )
 

@@ -237,6 +237,7 @@ def over_capacity(labels: Sequence[str], data: ByRate, measured: Measured) -> Fi
         return None
     rates = [f"{label} {count(most[label])}" for label in plots[1].lines]
     free = [label for label in labels if label not in most]
+    slow = [label for label in most if label not in plots[0].lines]
     return Figure(
         name=NAME,
         title="Open loop: response time over the share of capacity",
@@ -249,6 +250,7 @@ def over_capacity(labels: Sequence[str], data: ByRate, measured: Measured) -> Fi
             *listed([trial for label in labels for own in data[label].values() for trial in own]),
             f"Capacity in requests/s, where more were offered: {listing(rates)}.",
             *[f"Not drawn, as no rate was beyond what they carry: {listing(free)}."] * bool(free),
+            *[f"Not drawn, as no rate was one that they carry: {listing(slow)}."] * bool(slow),
         ),
     )
 

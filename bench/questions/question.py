@@ -280,10 +280,13 @@ def of_models(
     behind = pair.ratio.reason if only else f"{pair.ratio.reason}, {blocks}"
     if len(pairs) == len(two) and all(c.ratio.verdict == EQUIVALENT for c in pairs):
         return Headline(f"{costs} about as much with every model", behind, numbers=every)
-    least, most = min(c.averages[1] for c in pairs), max(c.averages[0] for c in pairs)
+    among = [c for c in pairs if c.base in MODELS]  # what helps one is none of the models
+    if not among:
+        return None
+    least, most = min(c.averages[1] for c in among), max(c.averages[0] for c in among)
     ends = " to ".join(dict.fromkeys([words(least), words(most)]))
     # A model that was compared with none, as it had more processors, is in none of these numbers.
-    judged = {label for c in pairs for label in (c.label, c.base)}
+    judged = {label for c in among for label in (c.label, c.base)}
     left_out = [label for label in measured.with_(key, MODELS) if label not in judged]
     whom = "some of the models" if left_out else "the models"
     if len(left_out) == 1:

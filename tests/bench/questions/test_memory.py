@@ -51,3 +51,19 @@ def test_a_chart_of_nothing_is_not_drawn() -> None:
 
 def test_what_servers_hold_is_not_what_crawlers_hold() -> None:
     assert analysed(holding(blocks=2)).memory == {}
+
+
+def test_who_was_not_held_as_often_over_tls_is_named_below_the_chart() -> None:
+    """Where limits refuse threads the largest number, the chart had no threads and no word."""
+    lines = encrypted()
+    top = max(t.memory.connections for t in analysed(lines).records.trials if t.memory)
+    few = kept(
+        lines, lambda t: not (t.memory and (t.memory.connections, t.label) == (top, "threads"))
+    )
+    for records, named in ((lines, False), (few, True)):
+        note = story(analysed(records))["tls-memory"].notes[-1]
+        assert note.endswith("numbers: threads.") == named
+
+
+def test_the_interval_of_user_memory_is_not_called_that_of_a_total() -> None:
+    assert "total" not in story(analysed(for_users(encrypted())))["memory"].subtitle

@@ -78,6 +78,19 @@ def test_a_headline_begins_with_a_model() -> None:
     assert found.value("threads_long_switch", name) > found.value(head.pairs[0].label, name)
 
 
+@pytest.mark.parametrize("model", [4.9, 5.0, 5.1])
+def test_nothing_is_said_of_one_model_that_differs_from_no_remedy(model: float) -> None:
+    """Where async_await_pool was no faster, a quick run ended with a traceback."""
+    name, full = key(MEAN, 10), mixed.measured(analysed(worked(blocks=5)))
+    up, down = (
+        {block: mean + sign * (block % 3) for block in range(5)}
+        for mean, sign in ((model, 1), (7.0, -1))
+    )
+    rows = {"async_await": {name: up}, "async_await_pool": {name: down}}
+    found = replace(full, values=rows)
+    assert of_models(found, name, "Pages take", ["async_await_pool"]) is None
+
+
 full = cache(lambda: analysed(scheduled()))
 
 
@@ -126,6 +139,18 @@ def test_who_carries_every_rate_is_named_where_a_line_is_missing() -> None:
         every = {**data, "callbacks": callbacks}
         drawn = sure(open_loop.over_capacity(MODELS, every, open_loop.measured(every)))
         assert drawn.notes[-1].endswith("beyond what they carry: callbacks.") == named
+
+
+def test_who_carries_no_rate_is_named_where_a_line_is_missing() -> None:
+    """A slow machine's aiohttp kept up with none of four rates."""
+    data = full().by_size("openloop", "rate")
+    slow = {
+        rate: [altered(trial, achieved_per_s=900.0) for trial in trials]
+        for rate, trials in data["callbacks"].items()
+    }
+    every = {**data, "callbacks": slow}
+    drawn = sure(open_loop.over_capacity(MODELS, every, open_loop.measured(every)))
+    assert drawn.notes[-1].endswith("that they carry: callbacks.")
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,14 @@ def test_a_campaign_cut_short_at_any_line() -> None:
             assert design.title
 
 
+def test_a_glance_is_called_what_it_shows() -> None:
+    """It was "Throughput, memory and latency" over two panels, where no rate was carried by all."""
+    for workload, words in (("c10k", "Throughput and memory"), ("openloop", "Throughput and lat")):
+        told = designs(made(workloads=("throughput", workload)))["glance"]
+        assert told.title.startswith(words)
+        assert ("slope" in told.notes[0]) == (workload == "c10k")
+
+
 def test_what_was_not_measured_has_no_chart() -> None:
     missing = ("cpu", "memory", "ledger", "host", "service_time", "response_time", "limiter")
     found = designs(changed(made(blocks=2), **dict.fromkeys(missing)))
