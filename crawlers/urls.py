@@ -231,7 +231,7 @@ def _ipv4(parts: list[str]) -> str | None:
         return None
     numbers = []
     for part in parts:
-        if not _HOST_NUMERIC.fullmatch(part):
+        if not _HOST_NUMERIC.fullmatch(part) or len(part) > _HOST_LIMIT:
             return None
         try:
             if part[:2] in ("0x", "0X"):

@@ -232,11 +232,11 @@ def figure(crawls: Crawls, line: Law, head: Headline | None) -> Figure:
     windows = crawls.found
     # On all processors the base is as on one.
     clouds = {label: cloud for label, cloud in crawls.windows.items() if label != BASE}
-    costs = by_label(crawls.trials, clouds, {COST: usual("cpu_us")})
+    cost_of = usual("cpu_us")
     middles = {
         label: [LinePoint(windows.value(label, VOLUNTARY), cost)]
         for label in clouds
-        if (cost := stats.spread(costs[label][COST].values(), "median"))
+        if (cost := stats.spread((cost_of(t) for t in crawls.trials if t.label == label), "median"))
     }
     right = max(x for cloud in clouds.values() for x, _ in cloud)
     x, y = Axis("voluntary context switches per page"), Axis("", words=US.ticks)

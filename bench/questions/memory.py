@@ -37,7 +37,7 @@ from bench.show.figures import (
 )
 from bench.show.measured import KIB_OR_MORE
 from bench.show.table import MISSING, CellMakers, Column, Table, name, tabled
-from bench.show.words import prose
+from bench.show.words import not_drawn, prose
 from bench.text import KIB, MIB, count, from_to, listing, plural, significant, size_words, times
 from crawlers.registry import MODELS
 
@@ -381,7 +381,6 @@ def _over_plain(rows: Sequence[OverTls], named: Sequence[OverTls], head: Headlin
         how = f"Slope over the numbers of connections up to {count(rows[0].highest)}"
     in_all = stats.read_in_all(row.fit for row in rows)
     bars = {row.fit.label: _stacks(row, in_all) for row in rows}
-    absent = [row.fit.label for row in named if row.fit.label not in bars]
     end = "" if in_all else ", user memory"
     return Figure(
         name=TLS_MEMORY,
@@ -395,7 +394,7 @@ def _over_plain(rows: Sequence[OverTls], named: Sequence[OverTls], head: Headlin
         notes=(
             "OpenSSL: the control bare_tls, which holds connections with OpenSSL and little else. "
             "The library’s part is the rest of what TLS adds to the process.",
-            *[f"Not drawn, as read at other numbers: {listing(absent)}."] * bool(absent),
+            *not_drawn("read at other numbers", [row.fit.label for row in named], bars),
         ),
     )
 

@@ -33,7 +33,7 @@ from bench.show import cells
 from bench.show.figures import Axis, Figure, Line, Lines, Plot, line
 from bench.show.measured import WAIT, Measure, Measured, Value, by_label, median_response
 from bench.show.table import MISSING, Column, Row, Table, name
-from bench.show.words import blocks_words, listed, of_blocks, says, sentence
+from bench.show.words import blocks_words, listed, not_drawn, of_blocks, says, sentence
 from bench.text import count, duration, in_percent, listing, plural
 from crawlers.registry import MODELS
 
@@ -236,8 +236,6 @@ def over_capacity(labels: Sequence[str], data: ByRate, measured: Measured) -> Fi
     if len(plots[1].lines) < 2:
         return None
     rates = [f"{label} {count(most[label])}" for label in plots[1].lines]
-    free = [label for label in labels if label not in most]
-    slow = [label for label in most if label not in plots[0].lines]
     return Figure(
         name=NAME,
         title="Open loop: response time over the share of capacity",
@@ -249,8 +247,8 @@ def over_capacity(labels: Sequence[str], data: ByRate, measured: Measured) -> Fi
             TIMERS,
             *listed([trial for label in labels for own in data[label].values() for trial in own]),
             f"Capacity in requests/s, where more were offered: {listing(rates)}.",
-            *[f"Not drawn, as no rate was beyond what they carry: {listing(free)}."] * bool(free),
-            *[f"Not drawn, as no rate was one that they carry: {listing(slow)}."] * bool(slow),
+            *not_drawn("no rate was beyond what they carry", labels, most),
+            *not_drawn("no rate was one that they carry", most, plots[0].lines),
         ),
     )
 

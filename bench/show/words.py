@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from bench.analysis import stats
@@ -355,6 +355,12 @@ def blocks_words(
     counts = {spread.count for spread in spreads}
     ends = "no spread" if counts == {1} else f"{ranges} from lowest to highest"
     return f"{averaged(counts, average, each)}, {ends}"
+
+
+def not_drawn(why: str, labels: Iterable[str], drawn: Collection[str]) -> list[str]:
+    """A note for a chart that some of these are not in; none where all are."""
+    absent = [label for label in labels if label not in drawn]
+    return [f"Not drawn, as {why}: {listing(absent)}."] if absent else []
 
 
 def listed(trials: Sequence[TrialRecord]) -> tuple[str, ...]:

@@ -17,7 +17,12 @@ BASE = "http://host:8000/a/b/c?d"
 
 @pytest.mark.parametrize(
     ("href", "url"),
-    [*rows("urls", "urls"), (f"http://{'é' * 100_000}/x", None)],
+    [
+        *rows("urls", "urls"),
+        (f"http://{'é' * 100_000}/x", None),
+        (f"http://{'0' * 1024}/", "http://0.0.0.0/"),
+        (f"http://{'0' * 1025}/", None),
+    ],
 )
 def test_normalise(href: str, url: str | None) -> None:
     assert normalise("http://a/b/c/d?q", href) == url

@@ -199,6 +199,7 @@ def test_so_many_numbers_of_other_machines_lie_in_the_published_intervals(most: 
             held.append(sum(inside.values()))
             outside[other.processor].append(sum(not inside[key] for key in quotes))
         assert f"{listing([*map(str, held)])} of their {len(both)} numbers" in text
+        assert f" {min(held)} to {max(held)}" in words("method.md")
     assert "Seven numbers are cited in README. In the first campaign and in the sixth one" in text
     assert "In the fourth three are" in text
     assert "In the ninth one is" in text

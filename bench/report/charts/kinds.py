@@ -94,7 +94,7 @@ def draw_bars(bars: Bars, slide: Slide) -> None:
         bar_rows(slide, axes, list(panel.rows), size)
         label, points = _scaled(panel.axis, axes.xaxis), 15.0 if len(every_axes) < 3 else 13.0
         if measure(label, points) + APART > width:
-            label = label.replace(LOG, f",\n{LOG[2:]}")
+            label = label.replace(LOG, LOG.replace(" ", "\n", 1))
         axes.set_xlabel(label, fontsize=points)
         axes.tick_params(axis="y", labelleft=own)
         if len(bars.panels) > 1 and axes.get_xscale() == "linear" and panel.around is None:
