@@ -38,7 +38,7 @@ MAX_HEAD: Final = 64 * 1024
 MAX_INTERIM: Final = 8
 """1xx answers allowed before the final one."""
 
-USER_AGENT: Final = "c10k-crawlers/0.1"
+USER_AGENT: Final = "c10k-crawlers/1.1"
 """The User-Agent of every backend, HTTP stacks included."""
 
 _LISTS: Final = frozenset({b"content-type", b"content-encoding"})

@@ -65,7 +65,7 @@ def test_every_equalised_backend_sends_the_same_bytes(name: str, keep_alive: boo
         crawl(name, server, slots=1, keep_alive=keep_alive)
         host = server.url.removeprefix("http://").rstrip("/")
     close = "" if keep_alive else "\r\nConnection: close"
-    tail = f"HTTP/1.1\r\nHost: {host}\r\nUser-Agent: c10k-crawlers/0.1\r\nAccept: */*"
+    tail = f"HTTP/1.1\r\nHost: {host}\r\nUser-Agent: c10k-crawlers/1.1\r\nAccept: */*"
     wanted = ["/", *links[:-1], "/%C3%A9?%C3%BC"]
     tail += f"\r\nAccept-Encoding: identity{close}"
     assert server.heads == [f"GET {target} {tail}" for target in wanted]
