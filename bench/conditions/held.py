@@ -24,11 +24,14 @@ from bench.sides.process import ProcessError
 from bench.sides.protocol import Command, Result, Schedule
 from bench.sides.sides import Sides
 
-RAMP_PER_S: Final = 4000
+RAMP_PER_S: Final = 2000
 """Connections opened per second while a c10k trial fills up.
 
 The same for every backend: ten thousand at once overflow the accept queue and
-cost the fastest backend seconds of SYN retransmission.
+cost the fastest backend seconds of SYN retransmission. A backend that falls
+behind opens many at a time, and the memory for that stays with the process. At
+4,000 trio did now and then, and not at half of it on any machine
+(docs/notebook/method-studies.md#connections-that-open-at-once).
 """
 
 TLS_RAMP_PER_S: Final = 400

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from statistics import median
 
 from bench.analysis import stats
@@ -91,6 +93,26 @@ def test_what_a_page_needs_more_by_the_published_campaigns() -> None:
         streams += [ours[1] - theirs[1] for ours, theirs in pairs]
     added = f"asyncio's streams add {min(streams):.0f} to {max(streams):.0f} µs to a fetched page"
     assert added in words("findings.md")
+
+
+def test_the_memory_of_trio_follows_from_whether_it_held_the_pace() -> None:
+    """README had 10.9 to 13.5 KiB for it, and no page said what the difference depends on."""
+    kept, behind = list[float](), list[float]()
+    for file in sorted((RESULTS / "headlines").glob("*/trials.jsonl.gz")):
+        for line in gzip.decompress(file.read_bytes()).splitlines():
+            if b'"point":"c10k-3000"' not in line or b'"label":"trio"' not in line:
+                continue
+            trial = json.loads(line)
+            if trial["params"]["ramp_per_s"] == 4000:
+                ends = [trial["memory"][end]["user_bytes"] for end in ("before", "held")]
+                used = (ends[1] - ends[0]) / 3000 / KIB
+                (kept if trial["elapsed_s"] < 1 else behind).append(used)
+                assert not 1 <= trial["elapsed_s"] < 1.1
+    text = words("notebook/method-studies.md")
+    every = len(kept) + len(behind)
+    assert f"In {len(kept)} of their {every} trials with 3,000 connections" in text
+    assert f"has {min(kept):.1f} to {max(kept):.1f} KiB of user memory" in text
+    assert f"have {min(behind):.1f} to {max(behind):.1f}." in text
 
 
 def test_how_often_the_reference_compares_a_backend_with_itself() -> None:
