@@ -85,6 +85,23 @@ def test_only_backends_measured_at_many_slots_are_in_the_other_charts() -> None:
     assert "uvloop" not in alt("", designs(records)["memory"].data)
 
 
+@pytest.mark.parametrize("status", ["void", "failed"])
+def test_who_lost_its_trials_is_named_below_every_chart(status: str) -> None:
+    """With half of the trials void seven charts had fewer backends, and no word."""
+    lines = made(backends=(*synthetic.MODELS, "uvloop"), blocks=1)
+    bad = synthetic.where(lines, lambda t: t.label == "uvloop", status=status, reason="digest")
+    for design in designs(bad).values():
+        named = "".join(design.notes).count("uvloop")
+        assert named == 1, design.name
+
+
+def test_who_has_too_little_for_a_glance_is_named() -> None:
+    """A glance of throughput and latency had not who lacked one of them."""
+    lines = made(backends=(*synthetic.MODELS, "uvloop"), workloads=("throughput", "openloop"))
+    few = synthetic.replaced(lines, lambda t: [] if t.point[0] + t.label == "ouvloop" else t)
+    assert "more is missing: uvloop." in designs(few)["glance"].notes[-1]
+
+
 def test_charts_are_told_in_the_order_of_the_story() -> None:
     story = ["glance", "cpu", "memory", "c10k", "waiting", "spectrum", "fairness"]
     assert [name for name in standard() if name in story] == story
