@@ -33,7 +33,7 @@ they are of servers."""
 OF_MAIN: Final = {
     **{"cpu": "throughput waiting", "memory": "c10k", "c10k": "c10k", "tls-memory": "tls-c10k"},
     **{"open_loop": "openloop", "spectrum": "openloop", "tls_pages": "tls-fetch tls-handshake"},
-    **dict.fromkeys(("crossover", "handovers"), "none, as they have labels of their own"),
+    **dict.fromkeys(("crossover", "handovers"), "none"),  # their labels are others
 }
 """Charts of the main backends alone, and their workloads; others have the name of theirs."""
 

@@ -247,6 +247,19 @@ def test_words_at_ticks_of_a_phone_do_not_touch() -> None:
         assert shown[-1].get_text() == "10,000"
 
 
+def test_the_lowest_words_of_a_logarithmic_axis_lie_on_none_of_the_other() -> None:
+    """On a phone "100" touched "100 KiB" where 100 connections used 125 KiB."""
+    points = [LinePoint(x, Spread(y, y, y, 5)) for x, y in ((100.0, 125.0), (1e4, 12_500.0))]
+    axes = Axis("connections", "counts"), Axis("memory", "values", "{:g} KiB".format)
+    look = Look("narrow", synthetic.MODELS)
+    with style(look):
+        slide = laid_out(Figure("a", "", "", Lines([Plot({"threads": points}, *axes)])), look)
+        slide.figure.draw_without_rendering()
+        (drawn,) = slide.figure.axes
+        below, beside = drawn.get_xticklabels()[0], drawn.get_yticklabels()[0]
+        assert beside.get_window_extent().y0 > below.get_window_extent().y1 + 5.0
+
+
 def test_letters_of_a_ratio_are_not_crossed_by_the_line_at_one() -> None:
     """In the charts of variants it went through "too few blocks"."""
     rows = {f"variant_{n}": [Spread(0.5, 0.4, 3.0, 5)] for n in range(8)}
