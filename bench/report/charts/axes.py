@@ -28,7 +28,7 @@ def log_axis(
     """A logarithmic axis between these ends, with the ticks that lie on it."""
     axes.set(**{f"{axis}scale": "log", f"{axis}lim": ends})
     # At the foot of the y axis it would lie on a label of the other axis.
-    foot = ends[0] * (ends[1] / ends[0]) ** (0.04 * (axis == "y"))
+    foot = ends[0] * (ends[1] / ends[0]) ** (0.05 * (axis == "y"))
     shown = [tick for tick in ticks if foot <= tick <= ends[1]]
     target = axes.xaxis if axis == "x" else axes.yaxis
     target.set_ticks(shown, labels=list(map(words, shown)))
