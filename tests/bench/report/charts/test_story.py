@@ -167,6 +167,16 @@ def test_forty_backends() -> None:
         assert {*backends} <= {*names}
 
 
+def test_many_names_leave_room_for_their_panels() -> None:
+    """With thirty backends the key of an open loop had two thirds of the slide."""
+    lines = {f"a_variant_of_asyncio_{n}": [LinePoint(1.0, Spread(9, 9, 9, 5))] for n in range(30)}
+    plot = Plot(lines, Axis("", "values"), Axis("", "values"))
+    look = Look("wide", [*lines])
+    with style(look):
+        slide = laid_out(Figure("many", "Many", "", Lines([plot, plot], 2)), look)
+    assert slide.figure.axes[0].get_position().height > 0.5
+
+
 @pytest.mark.parametrize("trials", [1, 5])
 def test_a_range_is_explained_where_there_is_one(trials: int) -> None:
     """Charts of single trials had said "lowest to highest block"."""
