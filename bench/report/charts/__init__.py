@@ -131,10 +131,10 @@ def story(analysis: Analysis) -> dict[str, Figure]:
 
 
 def complete(figure: Figure, analysis: Analysis) -> Figure:
-    """The chart, with a note on who is not in it because of void or failed trials."""
+    """The chart, with a note on who is not in it because of void, failed or refused trials."""
     workloads = OF_MAIN.get(figure.name, figure.name.replace("_", "-")).split()
     trials = stats.trials_of(analysis.records, *workloads, status=None, twins=False)
-    lost = {trial.label for trial in trials if trial.status in ("void", "failed")}
+    lost = {trial.label for trial in trials if trial.status != "ok"}
     wanted = analysis.main if figure.name in OF_MAIN else analysis.labels
     named = " ".join(note for note in figure.notes if "Not drawn" in note)
     absent = [label for label in wanted if label in lost and label not in named]

@@ -85,7 +85,7 @@ def test_only_backends_measured_at_many_slots_are_in_the_other_charts() -> None:
     assert "uvloop" not in alt("", designs(records)["memory"].data)
 
 
-@pytest.mark.parametrize("status", ["void", "failed"])
+@pytest.mark.parametrize("status", ["void", "failed", "refused"])
 def test_who_lost_its_trials_is_named_below_every_chart(status: str) -> None:
     """With half of the trials void seven charts had fewer backends, and no word."""
     lines = made(backends=(*synthetic.MODELS, "uvloop"), blocks=1)
