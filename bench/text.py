@@ -90,9 +90,9 @@ def from_to(words: Callable[[float, int], str], low: float, high: float) -> str:
 
 def duration(milliseconds: float, digits: int = 2) -> str:
     """A time with its unit: 420 µs, 12 ms, 1.3 s."""
-    if milliseconds >= 995:
+    if abs(milliseconds) >= 995:
         return f"{significant(milliseconds / 1000, digits)} s"
-    if milliseconds >= 0.995:
+    if abs(milliseconds) >= 0.995:
         return f"{significant(milliseconds, digits)} ms"
     return f"{significant(milliseconds * 1000, digits)} µs"
 
@@ -100,7 +100,7 @@ def duration(milliseconds: float, digits: int = 2) -> str:
 def duration_tick(milliseconds: float) -> str:
     """A round time for a tick: 0, 500 µs, 5 ms, 1 s."""
     if milliseconds <= 0:
-        return "0"
+        return f"-{duration_tick(-milliseconds)}" if milliseconds else "0"
     # Read out beside a chart, a value is not round.
     short = float(f"{milliseconds:.3g}")
     if short >= 1000:

@@ -149,7 +149,8 @@ class Analysis:
 
         All of them where no throughput was measured.
         """
-        measured = {t.label for t in stats.trials_of(self.records, "throughput", twins=False)}
+        crawls = stats.trials_of(self.records, "throughput", status=None, twins=False)
+        measured = {trial.label for trial in crawls}
         return [name for name in self.labels if name in measured or name in MODELS or not measured]
 
     @cached_property

@@ -109,7 +109,7 @@ def from_where(crossing: Crossing) -> str:
 def answer(analysis: Analysis) -> Answer | None:
     """Where threads cross behind each delay, and the cause; the chart has the long interval too."""
     found = crossings(analysis)
-    if not found:
+    if not any(c.ratio.blocks for each in found if each.label == DEFAULT for _, c in each.cells):
         return None
     usual = [each for each in found if each.label == DEFAULT and each.most]
     text = []

@@ -21,6 +21,7 @@ from bench.show import cells
 from bench.show.figures import Bars, Figure
 from bench.show.measured import KIB_EACH, RATE, US, WAIT, Measure, Measured, by_label
 from bench.show.table import Column, Table, name
+from bench.show.words import not_drawn
 from bench.text import capital, count, listing
 
 NAME: Final = "glance"
@@ -89,6 +90,7 @@ def answer(analysis: Analysis) -> Answer | None:
     rows = every.only(label for label in labels if known[label] > half)
     if not rows.values:
         return None
+    main = [label for label in analysis.main if label not in MAPPED]
     limited = {label for label, own in crawls.items() if stats.limiter_of(own) == "server"}
     hollow = frozenset(limited & rows.values.keys())
 
@@ -121,6 +123,9 @@ def answer(analysis: Analysis) -> Answer | None:
         title=f"{capital(listing([TITLES[key] for key in TITLES if key in seen]))} at a glance",
         subtitle=capital("; ".join(at for key, at in DRAWN.items() if key in seen)),
         data=Bars(panels),
-        notes=(f"{what}Lines: lowest to highest block{slope * (HELD in seen)}.",),
+        notes=(
+            f"{what}Lines: lowest to highest block{slope * (HELD in seen)}.",
+            *not_drawn("half of it or more is missing", main, rows.values),
+        ),
     )
     return Answer(tables=[table], figures=[figure] * (len(rows.values) > 1 and len(seen) > 1))

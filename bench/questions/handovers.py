@@ -73,8 +73,10 @@ class Law:
 
     @property
     def words(self) -> str:
+        # Where a line is steep, it may begin below nothing.
+        page = f"{self.fixed_us:.0f} µs a page and " * (self.fixed_us >= 0)
         return (
-            f"{self.fixed_us:.0f} µs a page and {self.switch_us:.1f} µs for each switch; "
+            f"{page}{self.switch_us:.1f} µs for each switch; "
             f"this line explains {in_percent(self.explained)} of the variance of "
             f"{plural(self.windows, 'window')}"
         )

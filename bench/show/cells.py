@@ -7,7 +7,7 @@ from collections.abc import Callable
 from bench.analysis.stats import UNDECIDED, MemoryFit, Ratio, Spread
 from bench.schema import Limiter
 from bench.show.table import MISSING
-from bench.text import KIB, MIB, apart, count, in_percent
+from bench.text import KIB, MIB, apart, count, in_percent, significant
 
 
 def figure(value: float | None, finer: int = 0) -> str:
@@ -21,8 +21,14 @@ def figure(value: float | None, finer: int = 0) -> str:
     return text if "e" not in text else f"{value:.3f}"
 
 
+def _even(value: float, finer: int) -> str:
+    """The same with zeros at its end, as the other numbers of a range have digits there."""
+    whole = abs(value) >= 10 ** (2 + finer)
+    return count(value) if whole else significant(value, 3 + finer)
+
+
 def tenths(value: float | None, finer: int = 0) -> str:
-    return MISSING if value is None else f"{value:.{1 + finer}f}"
+    return MISSING if value is None else f"{value:,.{1 + finer}f}"
 
 
 def ranged(words: Callable[[float, int], str], value: float, low: float, high: float) -> str:
@@ -37,7 +43,9 @@ def spread(values: Spread | None, alone: int = 0) -> str:
         return MISSING
     if values.count == 1:
         return f"{figure(values.value, alone)} (one trial)"
-    return ranged(figure, values.value, values.low, values.high)
+    if values.low == values.high:
+        return figure(values.value)
+    return ranged(_even, values.value, values.low, values.high)
 
 
 def kib(value: float | None, finer: int = 0) -> str:

@@ -93,7 +93,8 @@ def _stack(stack: Stack, unit: Unit) -> str:
         if value > stack.value / 100
     ]
     name = f"{stack.name} " if stack.name else ""
-    return f"{name}{unit.words(stack.value)} ({', '.join(parts)})"
+    listed = ", ".join(parts)
+    return f"{name}{unit.words(stack.value)}{f' ({listed})' * bool(parts)}"
 
 
 def _line(plot: Plot, label: str, line: Line) -> str:

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from bench.text import capital, duration, number, printable, significant, size_words, times
+from bench.text import (
+    capital,
+    duration,
+    duration_tick,
+    number,
+    printable,
+    significant,
+    size_words,
+    times,
+)
 
 
 def test_number_words() -> None:
@@ -23,6 +32,7 @@ def test_number_words() -> None:
         "580 ms",
         "1.3 s",
     ]
+    assert [duration(-582), duration_tick(-0.01), duration_tick(-0.0)] == ["-580 ms", "-10 µs", "0"]
     assert size_words(8.86 * 1024, 2) == "8.9 KiB"
     assert size_words(547 * 1024**2) == "547 MiB"
     assert [times(x) for x in (0.661, 1.53, 6.09, 12.4)] == ["0.66", "1.53", "6.1", "12"]

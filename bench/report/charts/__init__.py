@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from bench import filesystem
+from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.questions import answers
 from bench.questions.question import RANGES
@@ -20,7 +21,7 @@ from bench.report.charts.look import Format, Look, Shape, style
 from bench.report.charts.slide import Slide
 from bench.show.figures import Bars, Figure, FigureData
 from bench.show.pictures import alone, alt, contradiction, labels_of, ranged, says_something, ticked
-from bench.show.words import BY_SERVER, footer
+from bench.show.words import BY_SERVER, footer, not_drawn
 
 ALONE: Final = "Pale, or hollow with a thin edge: a single trial."
 TICKED: Final = "Thin ticks: what each {} found."
@@ -29,6 +30,12 @@ WITHOUT_TIMES: Final = frozenset(
 ) | {"accept", "serve", "mixed_server"}
 """Charts that need no word about a crawler's processors: their quantity, words of their own, or
 they are of servers."""
+OF_MAIN: Final = {
+    **{"cpu": "throughput waiting", "memory": "c10k", "c10k": "c10k", "tls-memory": "tls-c10k"},
+    **{"open_loop": "openloop", "spectrum": "openloop", "tls_pages": "tls-fetch tls-handshake"},
+    **dict.fromkeys(("crossover", "handovers"), "none"),  # their labels are others
+}
+"""Charts of the main backends alone, and their workloads; others have the name of theirs."""
 
 
 def laid_out(figure: Figure, look: Look, footer: Sequence[str] = ()) -> Slide:
@@ -116,11 +123,23 @@ def story(analysis: Analysis) -> dict[str, Figure]:
     A picture without two values to compare is not drawn.
     """
     return {
-        figure.name: placed(designed(figure), analysis, labels_of(figure.data))
+        figure.name: placed(complete(designed(figure), analysis), analysis, labels_of(figure.data))
         for _, answer in answers(analysis)
         for figure in answer.figures
         if says_something(figure.data)
     }
+
+
+def complete(figure: Figure, analysis: Analysis) -> Figure:
+    """The chart, with a note on who is not in it because of void, failed or refused trials."""
+    workloads = OF_MAIN.get(figure.name, figure.name.replace("_", "-")).split()
+    trials = stats.trials_of(analysis.records, *workloads, status=None, twins=False)
+    lost = {trial.label for trial in trials if trial.status != "ok"}
+    wanted = analysis.main if figure.name in OF_MAIN else analysis.labels
+    named = " ".join(note for note in figure.notes if "Not drawn" in note)
+    absent = [label for label in wanted if label in lost and label not in named]
+    notes = not_drawn("too few trials are valid", absent, labels_of(figure.data))
+    return replace(figure, notes=(*figure.notes, *notes))
 
 
 def placed(figure: Figure, analysis: Analysis, drawn: Collection[str]) -> Figure:

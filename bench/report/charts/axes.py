@@ -27,7 +27,9 @@ def log_axis(
 ) -> None:
     """A logarithmic axis between these ends, with the ticks that lie on it."""
     axes.set(**{f"{axis}scale": "log", f"{axis}lim": ends})
-    shown = [tick for tick in ticks if ends[0] <= tick <= ends[1]]
+    # At the foot of the y axis it would lie on a label of the other axis.
+    foot = ends[0] * (ends[1] / ends[0]) ** (0.05 * (axis == "y"))
+    shown = [tick for tick in ticks if foot <= tick <= ends[1]]
     target = axes.xaxis if axis == "x" else axes.yaxis
     target.set_ticks(shown, labels=list(map(words, shown)))
     target.set_ticks([], minor=True)
@@ -69,10 +71,7 @@ def time_axis(axes: Axes, values: Sequence[float]) -> None:
     steps: tuple[float, ...] = (1,)
     for most, more in ((2.6, (1, 3)), (1.6, (1, 2, 5)), (0.7, (1, 1.5, 2, 3, 5, 7))):
         steps = more if decades < most else steps
-    ticks = round_numbers(low, high, steps)
-    # One at the very end would lie on a label of the other axis.
-    clear = low * (high / low) ** 0.05
-    log_axis(axes, (low, high), [tick for tick in ticks if tick > clear], duration_tick)
+    log_axis(axes, (low, high), round_numbers(low, high, steps), duration_tick)
 
 
 PERCENTILES = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999)

@@ -290,7 +290,7 @@ def draw_lines(figure: Lines, slide: Slide) -> None:
     panels = slide.panels(columns, rows, right=room, sharex=columns == 1)
     for place, (axes, plot) in enumerate(zip(panels, figure.plots, strict=True)):
         row, column = divmod(place, columns)
-        small = columns > 1
+        small = columns > 1 or (rows > 1 and plot.x.scale == "names")
         ends = _lines(slide, axes, plot, names, figure, small=small)
         _x_axis(axes, plot.x, figure.plots[column::columns], small=small)
         beside = figure.plots[row * columns :][:columns]

@@ -182,7 +182,8 @@ class Slide:
 
     def key(self, labels: Sequence[str]) -> None:
         """A row of markers and names below the subtitle, for charts without line ends."""
-        size, x = 15.0, self.LEFT * DPI
+        # Many large names would leave no room for the panels.
+        size, x = 15.0 if len(labels) <= 16 else 10.0, self.LEFT * DPI
         height = size / 72 * 1.5
         middle = (self._top - height / 2) * DPI
         limit = (self.look.size[0] - self.RIGHT) * DPI

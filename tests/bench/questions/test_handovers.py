@@ -33,6 +33,12 @@ def test_windows_that_others_disturbed_do_not_bend_the_line() -> None:
     assert line.explained < 0.5  # and says that it does not fit
 
 
+def test_nothing_is_said_to_cost_less_than_nothing() -> None:
+    """Where threads were five times slower a page needed "-45 µs and 65.0 µs for each switch"."""
+    line = sure(handovers.law([(float(n), 65.0 * n - 45.0) for n in range(1, 20)]))
+    assert line.words.startswith("65.0 µs for each switch;")
+
+
 def test_equal_switches_make_no_line() -> None:
     assert handovers.law([(1.0, 20.0 + n) for n in range(50)]) is None
     assert handovers.law([(float(n), 20.0) for n in range(5)]) is None

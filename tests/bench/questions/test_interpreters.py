@@ -17,6 +17,7 @@ from bench.show import words as wording
 from bench.show.figures import Lines
 from bench.store import Records
 from tests.bench import committed, synthetic
+from tests.bench.report.looks import draw_in_every_look
 from tests.bench.sure import sure
 
 
@@ -133,6 +134,12 @@ def test_each_panel_says_what_its_ratios_are_of() -> None:
 def test_intervals_are_named_where_there_are_some(blocks: int, told: bool) -> None:
     (figure,) = sure(answer(synthetic.analysed(synthetic.across(blocks=blocks)))).figures
     assert figure.subtitle.endswith(", bars: 95 % intervals") == told
+
+
+def test_words_at_ticks_do_not_touch_without_memory() -> None:
+    """Of processor time alone there are two rows, and "1×" lay on "1.1×"."""
+    lines = synthetic.where(synthetic.across(), bool, memory=None)
+    draw_in_every_look(synthetic.analysed(lines), "interpreters")
 
 
 def test_without_a_step_there_is_no_empty_note() -> None:

@@ -19,7 +19,7 @@ from bench.analysis.analysis import Analysis
 from bench.analysis.stats import MIN_BLOCKS
 from bench.cli.commands.list import question as listed
 from bench.plan import profiles
-from bench.questions import QUESTIONS, STORY, analysis_of, asked, pairs
+from bench.questions import QUESTIONS, STORY, analysis_of, asked, crossover, pairs
 from bench.questions.question import (
     Answer,
     Headline,
@@ -194,6 +194,12 @@ def test_a_campaign_without_it_says_nothing(question: Question) -> None:
     assert answer is None or answer.method
 
 
+def test_without_threads_it_is_not_said_that_blocks_are_too_few() -> None:
+    """It was "0 blocks, and an interval needs 5" of a campaign of five."""
+    lines = kept(MEASURED["crossover"](), lambda trial: trial.label != "threads")
+    assert crossover.answer(analysed(lines)) is None
+
+
 @pytest.mark.parametrize(
     ("name", "place"),
     [("memory", "tls-fetch"), ("churn", "churn"), ("cancel", "cancel"), ("page", "no such point")],
@@ -334,7 +340,7 @@ def test_a_table_says_once_that_all_its_cells_are_of_one_trial() -> None:
     once, mixed = cost([20], [10]).table("A", "Costs."), cost([20], [10, 11]).table("A", "Costs.")
     assert (once.about, once.rows[0]) == ("Costs. One trial each.", ["threads", "20"])
     assert mixed.about == "Costs. Geometric mean of the blocks, and their range."
-    assert mixed.rows == [["threads", "20 (one trial)"], ["callbacks", "10.5 [10–11]"]]
+    assert mixed.rows == [["threads", "20 (one trial)"], ["callbacks", "10.5 [10.0–11.0]"]]
 
 
 def pair(values: Sequence[float]) -> stats.Comparison:

@@ -38,6 +38,7 @@ def test_a_stack_has_its_parts_but_the_smallest() -> None:
     panel = Panel("time", {"threads": [stack]}, US)
     said = alt("A page", Bars([panel], parts={"sockets": "grey", "model": "own", "dust": "red"}))
     assert said.endswith("time: threads 30.1 µs (sockets 20.0 µs, model 10.0 µs calculated).")
+    assert alt("A", Bars([Panel("", {"trio": [Stack({"a": 0.0})]}, US)])).endswith("trio 0 µs.")
 
 
 def test_a_long_line_is_told_by_its_mark_or_its_end() -> None:

@@ -54,8 +54,9 @@ def test_an_interval_has_the_unit_of_its_change(
     [
         (1.003, 1.002, 1.004, "1.003 [1.002–1.004]"),
         (1.0, 0.9999, 1.0001, "1.000"),
-        (168.2, 168.0, 168.4, "168.2 [168–168.4]"),
-        (7.14, 7.138, 7.142, "7.14 [7.138–7.142]"),
+        (168.2, 168.0, 168.4, "168.2 [168.0–168.4]"),
+        (10.5, 10.0, 11.0, "10.5 [10.0–11.0]"),
+        (7.14, 7.138, 7.142, "7.140 [7.138–7.142]"),
     ],
 )
 def test_the_ends_of_an_interval_look_different_in_a_cell(
@@ -63,6 +64,10 @@ def test_the_ends_of_an_interval_look_different_in_a_cell(
 ) -> None:
     ratio = Ratio(value, low, high, 6, None, (), "slower", "")
     assert cell in (cells.ratio(ratio), cells.spread(Spread(value, low, high, 6)))
+
+
+def test_a_large_number_has_a_comma() -> None:
+    assert cells.tenths(26_581.54) == "26,581.5"
 
 
 def test_names_agree_with_their_verbs() -> None:

@@ -85,7 +85,7 @@ def test_the_tables_have_parts_times_and_what_is_missing() -> None:
             "thread 99999: no room",
         ]
     rows = {row[0]: list(row[1:]) for row in times.rows}
-    assert rows["asyncio.Task"] == ["2", "1.44 [1–2]", "1"]
+    assert rows["asyncio.Task"] == ["2", "1.44 [1.00–2.00]", "1"]
 
 
 def test_what_was_not_read_has_no_slope() -> None:

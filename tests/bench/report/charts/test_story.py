@@ -85,6 +85,23 @@ def test_only_backends_measured_at_many_slots_are_in_the_other_charts() -> None:
     assert "uvloop" not in alt("", designs(records)["memory"].data)
 
 
+@pytest.mark.parametrize("status", ["void", "failed", "refused"])
+def test_who_lost_its_trials_is_named_below_every_chart(status: str) -> None:
+    """With half of the trials void seven charts had fewer backends, and no word."""
+    lines = made(backends=(*synthetic.MODELS, "uvloop"), blocks=1)
+    bad = synthetic.where(lines, lambda t: t.label == "uvloop", status=status, reason="digest")
+    for design in designs(bad).values():
+        named = "".join(design.notes).count("uvloop")
+        assert named == 1, design.name
+
+
+def test_who_has_too_little_for_a_glance_is_named() -> None:
+    """A glance of throughput and latency had not who lacked one of them."""
+    lines = made(backends=(*synthetic.MODELS, "uvloop"), workloads=("throughput", "openloop"))
+    few = synthetic.replaced(lines, lambda t: [] if t.point[0] + t.label == "ouvloop" else t)
+    assert "more is missing: uvloop." in designs(few)["glance"].notes[-1]
+
+
 def test_charts_are_told_in_the_order_of_the_story() -> None:
     story = ["glance", "cpu", "memory", "c10k", "waiting", "spectrum", "fairness"]
     assert [name for name in standard() if name in story] == story
@@ -148,6 +165,16 @@ def test_forty_backends() -> None:
             slide = laid_out(Figure("many", "Many", "", data), look)
         names = [text.get_text() for text in slide.figure.findobj(Text)]
         assert {*backends} <= {*names}
+
+
+def test_many_names_leave_room_for_their_panels() -> None:
+    """With thirty backends the key of an open loop had two thirds of the slide."""
+    lines = {f"a_variant_of_asyncio_{n}": [LinePoint(1.0, Spread(9, 9, 9, 5))] for n in range(30)}
+    plot = Plot(lines, Axis("", "values"), Axis("", "values"))
+    look = Look("wide", [*lines])
+    with style(look):
+        slide = laid_out(Figure("many", "Many", "", Lines([plot, plot], 2)), look)
+    assert slide.figure.axes[0].get_position().height > 0.5
 
 
 @pytest.mark.parametrize("trials", [1, 5])
@@ -228,6 +255,19 @@ def test_words_at_ticks_of_a_phone_do_not_touch() -> None:
         boxes = [tick.get_window_extent() for tick in shown]
         assert min(b.x0 - a.x1 for a, b in pairwise(boxes)) > 5.0
         assert shown[-1].get_text() == "10,000"
+
+
+def test_the_lowest_words_of_a_logarithmic_axis_lie_on_none_of_the_other() -> None:
+    """On a phone "100" touched "100 KiB" where 100 connections used 125 KiB."""
+    points = [LinePoint(x, Spread(y, y, y, 5)) for x, y in ((100.0, 125.0), (1e4, 12_500.0))]
+    axes = Axis("connections", "counts"), Axis("memory", "values", "{:g} KiB".format)
+    look = Look("narrow", synthetic.MODELS)
+    with style(look):
+        slide = laid_out(Figure("a", "", "", Lines([Plot({"threads": points}, *axes)])), look)
+        slide.figure.draw_without_rendering()
+        (drawn,) = slide.figure.axes
+        below, beside = drawn.get_xticklabels()[0], drawn.get_yticklabels()[0]
+        assert beside.get_window_extent().y0 > below.get_window_extent().y1 + 5.0
 
 
 def test_letters_of_a_ratio_are_not_crossed_by_the_line_at_one() -> None:
