@@ -26,6 +26,7 @@ import socket
 import ssl
 import warnings
 from collections.abc import Callable
+from functools import partial
 
 from server.certificates import Authority, Tls, new_context
 from server.connection import Core
@@ -62,18 +63,12 @@ async def set_traps(core: Core, tls: Tls, host: str) -> dict[str, asyncio.Server
     factories: dict[str, Callable[[], asyncio.Protocol]] = {"plain": core.connect}
     for name, context in contexts.items():
         kind = Cutting if name == "cut" else Encrypted
-        factories[name] = _factory(kind, core, Handshakes(context, loop))
+        factories[name] = partial(kind, core, Handshakes(context, loop))
     servers = {}
     for name, factory in factories.items():
         family = socket.AF_INET6 if host.startswith("[") else socket.AF_INET
         servers[name] = await loop.create_server(factory, host.strip("[]"), 0, family=family)
     return servers
-
-
-def _factory(
-    kind: type[Encrypted], core: Core, handshakes: Handshakes
-) -> Callable[[], asyncio.Protocol]:
-    return lambda: kind(core, handshakes)
 
 
 def _old_context() -> ssl.SSLContext:

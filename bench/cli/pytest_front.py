@@ -133,12 +133,7 @@ def replaying(durations: Sequence[float]) -> Callable[[], float]:
     pytest-benchmark reads it twice per round. The first reading is 0.0, so that the difference
     is the duration to the last bit.
     """
-    ticks = iter([tick for duration in durations for tick in (0.0, duration)])
-
-    def replayed_timer() -> float:
-        return next(ticks)
-
-    return replayed_timer
+    return iter([tick for duration in durations for tick in (0.0, duration)]).__next__
 
 
 def hand_over(benchmark: BenchmarkFixture, durations: Sequence[float], group: str) -> None:

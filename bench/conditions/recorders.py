@@ -33,8 +33,6 @@ class Slots(Recording):
     """Which slot finished when: whether a model starves any."""
 
     def seen(self, sides: Sides, result: Result) -> Fields:
-        if "slots" not in result.kept:
-            return {}
         import numpy as np
 
         slots = np.fromfile(sides.out.with_suffix(".slots"), "l", result.kept["slots"])
@@ -45,8 +43,6 @@ class Switching(Recording):
     """Context switches and processor time along the crawl, in windows of some hundred exchanges."""
 
     def seen(self, sides: Sides, result: Result) -> Fields:
-        if not result.kept.get("windows"):
-            return {}
         import numpy as np
 
         rows = sides.seconds("windows").reshape(-1, 4)

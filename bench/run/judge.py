@@ -129,8 +129,7 @@ def served_reason(name: str, result: Result, served: Served, expected: str | Non
     the server has served as many requests, and the same bytes in sum.
     """
     got = result.loaded
-    if got is None:
-        return "the load did not say what it got"
+    assert got is not None
     if result.digest != expected:
         return f"wrong digest of the pages that {name} served"
     # ``bare`` counts nothing: its answers are compared at the load alone.

@@ -38,7 +38,6 @@ def refusals(
     todo: Plan, known: Mapping[str, Backend], folder: Path, console: Console
 ) -> dict[tuple[str, Label], str]:
     """Examine the machine; maps (point, label) pairs that its limits forbid to the reasons."""
-    doctor.raise_descriptor_limit()
     connections = max(point.slots for point in todo.points.values())
     for result in doctor.examine(Needs(connections, connections, folder=folder)):
         # Connections are opened at a paced rate, so the backlog is deep enough.

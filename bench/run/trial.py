@@ -65,8 +65,7 @@ class Bench:
     @property
     def ceiling(self) -> float | None:
         """The server's requests per second, by the median; None until it was measured."""
-        rates = [record.requests_per_s for record in self.ceilings]
-        known = [rate for rate in rates if rate is not None]
+        known = [one.requests_per_s for one in self.ceilings if one.requests_per_s is not None]
         return median(known) if known else None
 
     def warmup(self, tls: Tls | None = None) -> Server:

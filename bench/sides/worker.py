@@ -202,20 +202,15 @@ def load(command: Command, job: Job) -> tuple[str, Crawl]:
     return backend.family, backend.crawl
 
 
-def set_values(sets: Mapping[str, int | str]) -> None:
-    """Give names of modules other values (:attr:`bench.conditions.Condition.sets`)."""
-    for name, value in sets.items():
-        assert hasattr(*found(name)), f"{name} is not there: it was renamed"
-        setattr(*found(name), getattr(*found(value)) if isinstance(value, str) else value)
-
-
 def found(name: str) -> tuple[object, str]:
     module, attribute = name.split(":")
     return import_module(module), attribute
 
 
 def work(command: Command, commands: TextIO, replies: TextIO) -> None:
-    set_values(command.sets)
+    for name, value in command.sets.items():
+        assert hasattr(*found(name)), f"{name} is not there: it was renamed"
+        setattr(*found(name), getattr(*found(value)) if isinstance(value, str) else value)
     if command.flip != "heap":
         heap.settle()
     job = make_job(command)

@@ -249,9 +249,12 @@ def test_turns_are_kept_beside_the_trials(tmp_path: Path) -> None:
     assert store.load_turns(tmp_path) == [LOG, again]
 
 
-@pytest.mark.parametrize(("condition", "own_s"), [("", 2.7), ("asleep", 2.5)])
+@pytest.mark.parametrize(
+    ("condition", "own_s", "kind"),
+    [("", 2.7, "trial"), ("", 2.7, "control"), ("asleep", 2.5, "companion")],
+)
 def test_a_tick_of_stolen_time_is_not_more_than_the_worker_did_without(
-    tmp_path: Path, condition: str, own_s: float
+    tmp_path: Path, condition: str, own_s: float, kind: str
 ) -> None:
     """It took 9 ms off other turns, where the worker had run for 9 of the 10 ms of its own."""
     stolen = {"": (0.5, 0.0, 0.2), "asleep": (0.0, 0.8, 0.0)}
@@ -269,11 +272,11 @@ def test_a_tick_of_stolen_time_is_not_more_than_the_worker_did_without(
     params = {**trial.params, "condition": condition or None}
     write(
         tmp_path / store.FILE_NAME,
-        [head, trial.model_copy(update={"turns": turns, "params": params})],
+        [head, trial.model_copy(update={"turns": turns, "params": params, "kind": kind})],
     )
 
     def own() -> float:
-        return sure(store.load(tmp_path).trials[0].turns).own_s
+        return sure(store.load(tmp_path).every_trial[0].turns).own_s
 
     assert own() == pytest.approx(3.0 - sum(stolen[condition])), "no log"
     log = block.log(taken, labels, small.point(), trial.block)
@@ -298,10 +301,14 @@ def test_a_full_disk_leaves_turns_that_can_be_read(
     def full(number: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    with monkeypatch.context() as patch:
+    with Log(tmp_path / store.FILE_NAME, create=True) as trials, monkeypatch.context() as patch:
+        trials.append(*RECORDS[:2])
         patch.setattr(os, "fsync", full)
         with pytest.raises(StoreError, match="No space left"):
             store.append_turns(tmp_path, LOG)
+        with pytest.raises(StoreError, match="are safe; free some space and continue"):
+            trials.append(RECORDS[2])
+    assert store.load(tmp_path).all == RECORDS[:2]  # the file that this process has made stays
     assert store.load_turns(tmp_path) == [LOG]
     store.append_turns(tmp_path, LOG.model_copy(update={"block": 1}))
     assert len(store.load_turns(tmp_path)) == 2

@@ -50,6 +50,7 @@ from bench.sides.servers import Server, ServerError, Tls
 from bench.text import KIB
 from crawlers.catalogue import OURS
 from crawlers.registry import MODELS
+from crawlers.work import do
 from tests.bench import small
 from tests.bench.children import huge_pages
 from tests.bench.small import some
@@ -299,7 +300,10 @@ def test_a_round_is_measured_before_and_after_each_trial(
     both = [one(bench, WORKING, "callbacks") for _ in range(2)]
     request.getfixturevalue("monkeypatch").undo()
     (body,) = SHARED[WORKING.site, WORKING.delay].get(["/p/0"])
-    assert work.measure(body, bench.pinning.client) > 0
+    alone_us = 1e6 * do(body, 100).cpu_s / 100
+    with mock.patch("bench.machine.cpu.pin") as pin:
+        assert alone_us / 10 < work.measure(body, bench.pinning.client) < alone_us * 10
+    assert [call.args[1] for call in pin.call_args_list] == [bench.pinning.client]
     assert [sure(record.work).rounds for record in both] == [20, 13]
 
 
@@ -390,13 +394,14 @@ def test_service_times_have_no_stop_inside(block: Block) -> None:
             assert record.service_time.p50_ms < 2 * longest_ms
 
 
-@pytest.mark.parametrize(("broke_off", "counted"), [(False, 1), (True, 2)])
+@pytest.mark.parametrize(("code", "counted"), [(0, 1), (1, 2), (None, 2)])
 def test_a_crawl_that_ended_in_its_turn_counts_up_to_the_same_place(
-    broke_off: bool, counted: int
+    code: int | None, counted: int
 ) -> None:
     """On a busy machine a turn is long enough for a fast crawl's worker to finish and end."""
-    ended, slow = mock.MagicMock(), mock.MagicMock()
-    ended.broke_off, slow.broke_off, ended.point = broke_off, False, TURNED
+    ended, slow = Crawling.__new__(Crawling), mock.MagicMock(broke_off=False)
+    ended.lost, ended.label, ended.point = "in its turn", Label("callbacks"), TURNED
+    ended.worker = mock.MagicMock(**{"process.poll.return_value": code})
     taken = [
         TurnTaken(place, number, 0.0, 0.01, 0.01, 0.0, 100, None, counted=True, reached=reached)
         for place, shares in enumerate([(0.4, 0.9), (0.3, 0.5)])
@@ -405,6 +410,8 @@ def test_a_crawl_that_ended_in_its_turn_counts_up_to_the_same_place(
     leveled, until = running.evenly(taken, [ended, slow])
     assert until == 0.5
     assert [turn.counted for turn in leveled if turn.taker == 0].count(True) == counted
+    ended.point = HOLDING  # a list, whose pages are alike
+    assert running.evenly(taken, [ended, slow]) == (taken, None)
 
 
 def test_moments_are_given_to_the_turn_they_lie_in() -> None:

@@ -214,7 +214,7 @@ def test_a_campaign_that_is_struck_leaves_no_orphan_and_can_be_resumed(
     """Nothing stays stopped, no process is left, nothing is lost, no block counts twice."""
     arguments = ("run", *options, "--results", str(tmp_path), "--no-charts")
     with small.started(*arguments) as process:
-        folder = small.wait_for_lines(tmp_path, 1)
+        folder = small.wait_for_lines(tmp_path, 2)  # a trial or a block is done
         offspring = small.wait_for_family(process.pid, met)
         process.send_signal(number)
         code = process.wait(300)
@@ -225,6 +225,7 @@ def test_a_campaign_that_is_struck_leaves_no_orphan_and_can_be_resumed(
     done = small.harness("run", "--resume", str(folder), "--no-charts")
     resumed = store.load(folder)
     before, after = struck.every_trial, resumed.every_trial
+    assert before
     codes = (DONE,) if all(one.status == "ok" for one in after) else (DONE, FAILED)
     assert done.returncode in codes, done.stdout + done.stderr
     assert (struck.end is None) == (number == signal.SIGKILL)

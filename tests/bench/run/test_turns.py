@@ -335,7 +335,9 @@ def test_with_many_threads_that_settle_a_turn_begins_when_each_slot_has_worked(
     assert take_turn(crowded, 0, 0).wall_s > 0
 
 
-def test_a_taker_of_which_a_side_ends_is_lost_and_the_others_go_on(takers: list[Counting]) -> None:
+def test_a_taker_of_which_a_side_ends_is_lost_and_the_others_go_on(
+    takers: list[Counting], made: list[MadeTaker]
+) -> None:
     takers[1].tested.process.kill()
     takers[2].other.process.kill()
     turns = take_turns(takers, random.Random(3), rounds=3)
@@ -345,6 +347,10 @@ def test_a_taker_of_which_a_side_ends_is_lost_and_the_others_go_on(takers: list[
         "the process at the other end ended",
     ]
     assert {turn.taker for turn in turns if turn.counted} == {0}
+    # The round in which one is lost is not whole: two turns to fill its slots, two in the first.
+    with mock.patch.object(made[1].other, "stop", side_effect=[None] * 4 + [GroupEndedError]):
+        turns = take_turns(made, random.Random(3), rounds=3)
+    assert {turn.round for turn in turns if turn.counted} == {0, 2}
 
 
 def test_killing_the_harness_leaves_no_stopped_process_behind() -> None:
