@@ -30,7 +30,7 @@ RAMP_PER_S: Final = 2000
 The same for every backend: ten thousand at once overflow the accept queue and
 cost the fastest backend seconds of SYN retransmission. A backend that falls
 behind opens many at a time, and the memory for that stays with the process. At
-4,000 trio did now and then, and not at half of it on any machine
+4,000 trio does now and then, and at 2,000 not even on a busy machine
 (docs/notebook/method-studies.md#connections-that-open-at-once).
 """
 
