@@ -93,8 +93,8 @@ def _stack(stack: Stack, unit: Unit) -> str:
         if value > stack.value / 100
     ]
     name = f"{stack.name} " if stack.name else ""
-    listed = ", ".join(parts)
-    return f"{name}{unit.words(stack.value)}{f' ({listed})' * bool(parts)}"
+    listed = f" ({', '.join(parts)})" if parts else ""
+    return f"{name}{unit.words(stack.value)}{listed}"
 
 
 def _line(plot: Plot, label: str, line: Line) -> str:

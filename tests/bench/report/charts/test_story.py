@@ -95,6 +95,14 @@ def test_who_lost_its_trials_is_named_below_every_chart(status: str) -> None:
         assert named == 1, design.name
 
 
+def test_a_name_that_is_a_part_of_another_is_named_too() -> None:
+    """Where "async_await_pool" was named for another reason, "async_await" was not named at all."""
+    lost = synthetic.where(made(), lambda t: t.label == "async_await", status="void", reason="x")
+    note = "Not drawn, as no rate was beyond what they carry: async_await_pool."
+    figure = Figure("spectrum", "", "", Bars([]), notes=(note,))
+    assert "async_await." in charts.complete(figure, synthetic.analysed(lost)).notes[-1]
+
+
 def test_who_has_too_little_for_a_glance_is_named() -> None:
     """A glance of throughput and latency had not who lacked one of them."""
     lines = made(backends=(*synthetic.MODELS, "uvloop"), workloads=("throughput", "openloop"))
