@@ -89,7 +89,7 @@ def test_a_point_that_the_profile_does_not_have_comes_from_another(
 
 def test_points_of_two_profiles_have_the_backends_of_both() -> None:
     full = profiles.profile("full")
-    both = profiles.profile("quick", ["c10k-100", "tls-fetch"])
+    both = profiles.profile("quick", ["c10k-300", "tls-fetch"])
     assert both.backends == full.backends
     servers = profiles.profile("servers", ["hold-10000", "equal"])
     assert set(servers.backends or ()) == {*profiles.SERVING, *REMEDIES[:2], *profiles.STARRING}
