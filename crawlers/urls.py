@@ -19,13 +19,12 @@ from functools import lru_cache
 from ipaddress import IPv6Address
 from struct import unpack
 from typing import Final, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import unquote_to_bytes, urlsplit
 
 _DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
 
 SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*+):")
-_SLASHES: Final = re.compile(r"[/\\]*+")
-_AUTHORITY: Final = re.compile(r"[^/\\?]*+")
+_BEHIND_AUTHORITY: Final = re.compile(r"[/\\?]")
 
 # A reference in which nothing needs encoding, in its parts. The others take the long way.
 _ORDINARY: Final = re.compile(
@@ -109,9 +108,7 @@ def resolve(base: Base | None, href: str) -> str | None:
         if _MAYBE_DOTS.search(path):
             path = _without_dots(path)
         return origin + path + query if query else origin + path
-    href = clean(href)
-    if (hash_at := href.find("#")) >= 0:
-        href = href[:hash_at]
+    href = clean(href).partition("#")[0]
     if named := SCHEME.match(href):
         scheme = named[1].lower()
         if scheme not in _DEFAULT_PORTS:
@@ -119,13 +116,14 @@ def resolve(base: Base | None, href: str) -> str | None:
         href = href[named.end() :]
         if base is None or scheme != base.scheme:
             # The host follows any number of slashes, even none.
-            return _absolute(scheme, href[_slashes(href) :])
+            return _absolute(scheme, href.lstrip("/\\"))
         # "http:x" on an http page is relative, as in browsers.
     elif base is None:
         return None
-    slashes = _slashes(href) if href[:1] in ("/", "\\") else 0
+    behind = href.lstrip("/\\")
+    slashes = len(href) - len(behind)
     if slashes >= 2:
-        return _absolute(base.scheme, href[slashes:])
+        return _absolute(base.scheme, behind)
     path, mark, query = href.partition("?")
     if slashes:
         path = _path(path)
@@ -151,20 +149,13 @@ _TAB_AND_NEWLINE: Final = dict.fromkeys(b"\t\n\r")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
-def _slashes(text: str) -> int:
-    """How many slashes, of either kind, the text starts with."""
-    match = _SLASHES.match(text)
-    return match.end() if match else 0
-
-
 def _absolute(scheme: str, rest: str) -> str | None:
     """The URL whose host, path and query are ``rest``; ``None`` without a valid host."""
-    match = _AUTHORITY.match(rest)
-    end = match.end() if match else 0
-    origin = _origin(scheme, rest[:end])
+    authority = _BEHIND_AUTHORITY.split(rest, maxsplit=1)[0]
+    origin = _origin(scheme, authority)
     if origin is None:
         return None
-    path, mark, query = rest[end:].partition("?")
+    path, mark, query = rest[len(authority) :].partition("?")
     return origin + _path(path or "/") + _query(mark + query)
 
 
@@ -197,7 +188,7 @@ def _origin(scheme: str, authority: str) -> str | None:
 def _host(host: str) -> str | None:
     """A host name or an IPv4 address in normal form, or ``None``."""
     if "%" in host:
-        host = _percent_decode(host)
+        host = unquote_to_bytes(host).decode("utf-8", "replace")
     if host.isascii():
         host = host.lower()
     else:
@@ -215,14 +206,6 @@ def _host(host: str) -> str | None:
     if _HOST_NUMERIC.fullmatch(labels[-1]):
         return _ipv4(labels)
     return host
-
-
-def _percent_decode(text: str) -> str:
-    """Replace ``%XX`` by the byte, then decode as UTF-8."""
-    raw = re.sub(
-        rb"%([0-9A-Fa-f]{2})", lambda match: bytes((int(match[1], 16),)), text.encode("utf-8")
-    )
-    return raw.decode("utf-8", "replace")
 
 
 def _ipv4(parts: list[str]) -> str | None:

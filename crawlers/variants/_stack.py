@@ -92,17 +92,13 @@ def causes(error: BaseException) -> Iterator[BaseException]:
 
 def tls_behind(error: BaseException) -> Any:  # noqa: ANN401
     """The error of ``ssl`` that a library has wrapped, if any; not the library's own subclass."""
-    for link in causes(error):
-        if type(link).__module__ in ("ssl", "crawlers.tls"):
-            return link
-    return None
+    return next((e for e in causes(error) if type(e).__module__ in ("ssl", "crawlers.tls")), None)
 
 
 def cause_of(error: BaseException) -> Any:  # noqa: ANN401
     """The error of ``ssl`` that a library has wrapped, else that of a socket, if any."""
-    if encrypted := tls_behind(error):
-        return encrypted
-    return next((e for e in causes(error) if isinstance(e, OSError) and e.errno), None)
+    sockets = (e for e in causes(error) if isinstance(e, OSError) and e.errno)
+    return tls_behind(error) or next(sockets, None)
 
 
 def kind_behind(error: BaseException, *, handshake: bool | None = None) -> str | None:
@@ -128,10 +124,7 @@ def handshaking() -> Iterator[None]:
     try:
         with tls.handshaking():
             yield
-    except tls.HandshakeError:
-        raise
     except Exception as error:
-        encrypted = tls_behind(error)
-        if encrypted is None:
+        if (encrypted := tls_behind(error)) is None:
             raise
         raise tls.HandshakeError(tls.tls_error_kind(encrypted, handshake=True)) from error

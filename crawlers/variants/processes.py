@@ -21,9 +21,10 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 from selectors import EVENT_READ
 from time import monotonic
 from typing import Protocol
@@ -152,6 +153,7 @@ def finish(shared: Shared, worker: Worker, outcome: Outcome) -> None:
 
 def take(shared: Shared) -> None:
     """Order the next fetches from the least busy processes; stop when the crawl is over."""
+    free = attrgetter("free")
     while (worker := max(shared.workers, key=free)).free and (item := shared.frontier.take()):
         shared.numbers += 1
         shared.away[shared.numbers] = item
@@ -174,11 +176,6 @@ def take(shared: Shared) -> None:
             worker.orders = []
     if shared.frontier.finished and not shared.away:
         shared.loop.stop()
-
-
-def free(worker: Worker) -> int:
-    """How many slots of a process are idle."""
-    return worker.free
 
 
 def watch(shared: Shared, stop: Stop) -> None:
@@ -229,18 +226,15 @@ def run(
             worker.close()
         starting.close()
         loop.close()
-    return shared.frontier.report(name, mechanism(name, loop, shared.starts))
-
-
-def mechanism(places: str, loop: Loop, starts: Sequence[Ready]) -> dict[str, str | int]:
-    """What ran, for the report: how many ``places``, and the processor time of their start."""
-    return {
-        places: len(starts),
+    starts = shared.starts
+    mechanism: dict[str, str | int] = {
+        name: len(starts),
         "selector": type(loop.selector).__name__,
         "parser": starts[0].parser,
         "start_user_us": round(1e6 * sum(ready.user_s for ready in starts)),
         "start_system_us": round(1e6 * sum(ready.system_s for ready in starts)),
     }
+    return shared.frontier.report(name, mechanism)
 
 
 def processors() -> int:

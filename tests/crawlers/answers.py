@@ -219,6 +219,7 @@ LENGTHS = (
     Case("no length and no body", OK + b"\r\n", "200, 0 B, closed", valid=True),
     Case("bytes after the body", OK + ABC + b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", LOST),
     Case("a body before its head", b"abc" + OK + ABC, BAD),
+    Case("a body of the limit", OK + b"\r\n" + b"x" * MAX_BODY, f"200, {MAX_BODY} B, closed"),
     Case("a body above the limit", OK + b"\r\n" + b"x" * (MAX_BODY + 1), "too_large"),
 )
 CUT = (

@@ -251,7 +251,7 @@ def test_help_on_a_full_disk_is_one_line(
 
 def test_a_url_may_come_after_options(tree: Running) -> None:
     """It was an unrecognized argument."""
-    assert run("callbacks", "-c", "5", tree.url, "-q").returncode == 0
+    assert run("callbacks", "-c", "5", tree.url.replace("http", "HTTP"), "-q").returncode == 0
 
 
 @pytest.mark.parametrize("arguments", ["threads --bogus", "threads", "chapter 99"])

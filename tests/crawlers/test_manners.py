@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import sys
 import threading
 import time
 import zlib
@@ -16,7 +17,7 @@ from crawlers import origins, registry
 from crawlers.conformance.scripted import Connection, ScriptedServer, ok, page, redirect
 from crawlers.frontier import Frontier
 from crawlers.job import LONGEST_S, Address, Job, JobError, Origin, PageResult
-from crawlers.manners import RobotsManners, on_this_machine
+from crawlers.manners import MAX_REDIRECTS, RobotsManners, on_this_machine
 from crawlers.tls import client_context
 from tests.crawlers import backends
 from tests.crawlers.backends import HERE, IN_CHILDREN, STACKS, each, link, models, outcomes
@@ -205,6 +206,10 @@ def test_redirects_lead_to_the_rules(server: ScriptedServer) -> None:
     server.script["/second?x=1"] = ok(b"User-agent: *\nDisallow: /private\n", "text/plain")
     assert crawl(server) == {"": 200, "private/": "forbidden"}
     assert server.requests == dict.fromkeys(["/robots.txt", "/first", "/second?x=1", "/"], 1)
+    answer, manners = PageResult(302, 0, 0), RobotsManners(0.0)
+    answer.redirect = "http://a/r"
+    moved = [manners.moved(answer, "http://a") for _ in range(MAX_REDIRECTS + 1)]
+    assert moved == ["http://a/r"] * MAX_REDIRECTS + [None]
 
 
 def obeying(rules: str, delay_s: float) -> RobotsManners:
@@ -266,11 +271,15 @@ def test_what_is_on_this_machine() -> None:
 def test_servers_here_or_of_ones_own_need_no_manners(
     polite: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setitem(sys.modules, "protego", None)
     monkeypatch.setattr(origins, "on_this_machine", lambda addresses: polite)
     with ScriptedServer() as server:
         server.script["/"] = page()
         assert afar("callbacks", server.url, polite=polite).pages == 1
         assert set(server.requests) == {"/"}
+        monkeypatch.setattr(origins, "on_this_machine", lambda addresses: False)
+        with pytest.raises(JobError, match="pip install protego"):
+            afar("callbacks", server.url)
 
 
 @pytest.mark.parametrize("asked", ["1e300", "inf", "nan", "99999999"])

@@ -9,6 +9,7 @@ import signal
 import socket
 import time
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -90,10 +91,11 @@ def test_sockets_send_at_once_and_a_failed_one_is_closed() -> None:
 def test_a_server_with_both_kinds_of_addresses_is_tried_over_ipv4_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    places = [Address(10, ("::1", 80, 0, 0)), Address(2, ("127.0.0.1", 80))]
+    hosts = ("127.0.0.2", "127.0.0.1")  # the resolver's order is kept
+    places = [Address(10, ("::1", 80, 0, 0)), *(Address(2, (host, 80)) for host in hosts)]
     entries = [(place.family, socket.SOCK_STREAM, 6, "", place.sockaddr) for place in places]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: entries)
-    assert make_origin("http://x", JOB).addresses == places[::-1]
+    assert make_origin("http://x", JOB).addresses == [*places[1:], places[0]]
 
 
 def test_origins_resolve_with_the_options_of_the_job() -> None:
@@ -193,6 +195,7 @@ PACKED = zlib.compress(rules())
         (["deflate", "gzip"], packed(PACKED), rules()),
         (["gzip"], packed(rules(MAX_ROBOTS - len(rules()))), rules(MAX_ROBOTS - 33)),
         (["gzip"], packed(rules(MAX_ROBOTS)), None),
+        (["gzip"], packed(bytes(MAX_ROBOTS + 1)), None),
         (["gzip"], packed(bytes(1000)) * 1000, None),
         (["gzip"], packed(rules())[:-5], None),
         (["gzip"], packed(rules()) + b"more", None),
@@ -389,6 +392,8 @@ def test_stop_gives_reasons_and_restores_handlers() -> None:
     with Stop(JOB) as stop:
         assert vars(Stop)["noticed"] is None
         assert stop.reason(float("1e300")) is None
+    with ThreadPoolExecutor() as pool:  # only the main thread may have handlers
+        assert pool.submit(Stop(JOB).__enter__).result().reason(0.0) is None
     assert signal.getsignal(signal.SIGINT) is before
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -198,11 +198,11 @@ def clopper_pearson(seen: int, of: int) -> float:
     return 1.0 if seen == of else float(special.betaincinv(seen + 1, of - seen, LEVEL))
 
 
-def aa_check(records: Records, metrics: Sequence[Metric] = METRICS) -> AaResult:
+def aa_check(records: Records) -> AaResult:
     """Test every A/A pair of the campaign by every metric, as if it were a real comparison."""
     spread = spread_out(records)
     comparisons: list[Comparison] = []
-    for metric in metrics:
+    for metric in METRICS:
         pairs = aa_pairs(records, metric)
         family: list[Comparison] = []
         for (point, backend), logs in pairs.items():
@@ -293,7 +293,6 @@ class Family:
         unique: dict[tuple[str, frozenset[str]], Pair] = {}
         for point, base, label in pairs:
             unique.setdefault((point, frozenset((base, label))), (point, base, label))
-        self.metric = metric
         self.compared = compare_pairs(records, unique.values(), metric)
         self._found = {(c.point, c.base, c.label): c for c in self.compared}
 

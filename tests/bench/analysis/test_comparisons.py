@@ -45,6 +45,8 @@ def test_a_family_only_withdraws_what_a_pair_alone_would_show() -> None:
         (alone,) = stats.compare_pairs(analysis.records, [(found.point, found.base, found.label)])
         assert alone.ratio.shown, (found.point, found.label)
         assert alone.ratio.value == found.ratio.value
+    across = committed.analysis("interpreters").family(stats.CPU_PER_1000).compared
+    assert all(c.base.partition("@")[0] == c.label.partition("@")[0] for c in across), "no star"
 
 
 def test_a_pair_is_compared_once_and_mirrored_for_the_other_side() -> None:

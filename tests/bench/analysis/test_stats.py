@@ -148,7 +148,7 @@ CPU, MEMORY = {"metric": stats.CPU_PER_1000}, {"metric": stats.USER_PER_CONNECTI
         ([100.0] * 8, AROUND, {}, "equivalent", "within ±2 %"),
         # The machine cannot tell what its own A/A pairs differ by.
         ([100.0] * 8, AROUND, {"floor": math.log(1.04)}, "equivalent", "within ±5 %"),
-        ([100.0] * 8, AROUND, {"floor": math.log(1.08)}, "undecided", ""),
+        ([100.0] * 8, AROUND, {"floor": math.log(1.08)}, "undecided", "includes 1"),
         ([100.0] * 8, [100.0 + 12 * (-1) ** block for block in range(8)], {}, "undecided", ""),
         # A mean log ratio of 1e-17 was "faster", and "undecided" once it was corrected.
         ([0.1 * 3 + b for b in range(6)], [0.3 + b for b in range(6)], {}, "equivalent", ""),
@@ -708,6 +708,9 @@ def test_limiter_by_majority() -> None:
     assert stats.limiter_of([*as_[2:], as_[3]]) == "client"
     two = (altered(trial, label=label) for trial, label in zip(as_, "bbab", strict=True))
     assert stats.limited_by_load([*two]) == {"a"}
+    floors = [first_trial(), altered(as_[0], status="void"), altered(as_[0], workload="serve")]
+    found = replace(made(samples=30), trials=[], controls=floors)
+    assert stats.served(found, "serve") == floors[2:], "of other workloads there is more"
 
 
 @pytest.mark.parametrize(

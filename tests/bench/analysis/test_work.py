@@ -55,7 +55,7 @@ def test_one_block_in_another_state_is_enough() -> None:
 
 
 def test_memory_is_compared_although_it_is_made_of_page_faults() -> None:
-    found = synthetic.compared(faulting(mapped), stats.USER_PER_CONNECTION)
+    found = synthetic.compared(faulting(lambda t: 10 * mapped(t)), stats.USER_PER_CONNECTION)
     assert found
     assert all(each.ratio.verdict != OTHER_WORK for each in found)
 

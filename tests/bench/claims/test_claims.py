@@ -40,7 +40,7 @@ from bench.questions import analysis_of
 from crawlers.chapter import STEPS
 from tests.bench import committed
 from tests.bench.study.made import experiments, kept
-from tests.bench.synthetic import analysed, campaign, environment
+from tests.bench.synthetic import analysed, campaign, environment, where
 
 PAGE = ROOT / "docs" / "notebook" / "claims.md"
 LEDGER = {claim.name: claim for claim in load_all()}
@@ -165,6 +165,10 @@ def test_a_campaign_answers_by_its_own_statistics() -> None:
     # The made-up threads take 22.3 KiB of their own, 54.0 with the kernel's part.
     assert found[0] == pytest.approx(22.3, rel=0.05)
     assert "uvloop" in of(evidence(), "uvloop-2-to-4-times").words
+    reasons = {"memory__reasons": {"kernel_socket_bytes": "for root"}}
+    unread = where(made(), lambda t: t.memory, memory__held__kernel_socket_bytes=None, **reasons)
+    words = of(Evidence("user's", analysed(unread), []), "thread-50k").words
+    assert "kernel sockets was not read: for root" in words
 
 
 SIZES = (1, 2, 3, 5, 10)

@@ -105,6 +105,8 @@ def test_the_headline_names_the_models_that_are_apart() -> None:
     assert "a crawled page: links too: callbacks 148k; async_await 226k." in alt(
         made.title, made.data
     )
+    costs = {name: Spread(n, n, n, 1) for n, name in enumerate(("callbacks", "threads"), 1)}
+    assert (report.finding("crawl", costs) or "").startswith("A crawled page needs 1 instructions")
     same = [*counted([1000.0, 2000.0]), *counted([1000.0, 2000.0], "threads")]
     assert drawn(run(*same)).headline is None, "their ranges overlap"
 

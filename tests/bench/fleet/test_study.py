@@ -322,4 +322,5 @@ def test_what_hosts_counted_and_gained_is_added() -> None:
     assert study.risen("ListenOverflows", both) == "0"
     assert study.risen("TCPTimeouts", both) == "not known"
     blind = both.model_copy(update={"hosts": [*one.hosts, HOST]})
-    assert blind.per_connection(["user_bytes"]) is None
+    assert study.kib(["user_bytes"], blind) == "not measured"
+    assert study.sentence(one).endswith("released in 2.0 s, 9.0 KiB each with both ends")

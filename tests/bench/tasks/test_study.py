@@ -187,5 +187,6 @@ def test_every_kind_has_numbers_for_a_slope_and_a_backend_that_exists(kind: Task
 
 def test_what_is_missing_says_why() -> None:
     assert (KINDS["asyncio_eager"].missing is None) == (sys.version_info >= (3, 12))
+    assert KINDS["coroutine"].missing is None
     later = TaskKind("x", "x", "", "", since=99)
     assert (later.missing or "").startswith("it needs Python 3.99; this is 3.")
