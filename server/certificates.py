@@ -35,10 +35,7 @@ class TlsError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The options for TLS, and what the ready line says: ``cafile`` is then known.
-
-    ``key`` is the kind of the certificate's.
-    """
+    """The options for TLS, and what the ready line says; ``key`` is the kind of key."""
 
     key: str
     version: str
