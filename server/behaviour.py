@@ -56,7 +56,8 @@ class Answer:
 class Behaviour:
     """Decides when each answer leaves.
 
-    ``changed`` is called whenever :attr:`plain` may have changed.
+    While it is ``armed``, answers are held. ``changed`` is called whenever :attr:`plain` may have
+    changed.
     """
 
     def __init__(
@@ -73,14 +74,14 @@ class Behaviour:
         self._in_flight = in_flight
         self._changed = changed
         self._delay = delay
-        self._armed = False
+        self.armed = False
         self._release_at = 0
         self._held: dict[Answer, None] = {}
 
     @property
     def plain(self) -> bool:
         """Whether every answer leaves at once."""
-        return self._delay.kind == "none" and not self._armed
+        return self._delay.kind == "none" and not self.armed
 
     @property
     def delay(self) -> Delay:
@@ -93,11 +94,6 @@ class Behaviour:
         self._changed()
 
     @property
-    def armed(self) -> bool:
-        """Whether answers are held."""
-        return self._armed
-
-    @property
     def held(self) -> int:
         """The number of answers held."""
         return len(self._held)
@@ -108,7 +104,7 @@ class Behaviour:
         With 0 or less, hold them until :meth:`release`. Answers that are held
         already stay, and count. After the release answers leave as usual.
         """
-        self._armed = True
+        self.armed = True
         self._release_at = count
         self._changed()
         self._release_if_complete()
@@ -117,7 +113,7 @@ class Behaviour:
         """Release the held answers, ``per_s`` each second, and return their number."""
         held = list(self._held)
         self._held.clear()
-        self._armed = False
+        self.armed = False
         self._changed()
         now = self._clock()
         for number, answer in enumerate(held):
@@ -129,7 +125,7 @@ class Behaviour:
         """Decide when an answer leaves; its connection has just queued it."""
         now = self._clock()
         answer.due = now + self._delay.seconds(target)
-        if self._armed:
+        if self.armed:
             self._held[answer] = None
             self._release_if_complete()
         else:

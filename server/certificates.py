@@ -15,7 +15,7 @@ import os
 import ssl
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 VERSIONS = {
     "any": (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.MAXIMUM_SUPPORTED),
@@ -34,23 +34,13 @@ class TlsError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """The options for TLS; ``key`` is the kind of the certificate's."""
+class Facts:
+    """The options for TLS, and what the ready line says; ``key`` is the kind of key."""
 
     key: str
     version: str
     tickets: bool
     cafile: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What the ready line says about TLS."""
-
-    key: str
-    version: str
-    tickets: bool
-    cafile: str
 
 
 class Authority:
@@ -105,7 +95,7 @@ def new_context(version: str = "any") -> ssl.SSLContext:
 
 
 @contextlib.contextmanager
-def prepared(wanted: Wanted, host: str | None) -> Iterator[Tls]:
+def prepared(wanted: Facts, host: str | None) -> Iterator[Tls]:
     """Everything to serve over TLS with.
 
     A new certificate is valid for 127.0.0.1, ::1, ``localhost`` and ``host``.
@@ -120,8 +110,7 @@ def prepared(wanted: Wanted, host: str | None) -> Iterator[Tls]:
     authority = Authority(wanted.key)
     authority.issue(context, *names)
     with published(authority.certificate, wanted.cafile) as cafile:
-        facts = Facts(wanted.key, wanted.version, wanted.tickets, cafile)
-        yield Tls(context, facts, authority, names)
+        yield Tls(context, replace(wanted, cafile=cafile), authority, names)
 
 
 @contextlib.contextmanager

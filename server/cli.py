@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from server.addresses import AddressError, bind, is_loopback, is_wildcard, name_of, parse_address
-from server.certificates import KINDS, VERSIONS, TlsError, Wanted, prepared
+from server.certificates import KINDS, VERSIONS, Facts, TlsError, prepared
 from server.delays import DelayError, parse_delay
 from server.output import complain, one_line, say
 from server.signals import interrupt, on_stop
@@ -158,7 +158,7 @@ def add_tls(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def wanted_tls(options: argparse.Namespace) -> Wanted | None:
+def wanted_tls(options: argparse.Namespace) -> Facts | None:
     """What the options say about TLS, if anything. Raises :class:`TlsError`."""
     if options.tls is None:
         for option in ("--tls-version", "--no-tickets", "--cafile"):
@@ -166,7 +166,7 @@ def wanted_tls(options: argparse.Namespace) -> Wanted | None:
                 raise TlsError(f"{option} needs --tls")
         return None
     version, tickets = options.tls_version or "any", not options.no_tickets
-    return Wanted(options.tls, version, tickets, options.cafile)
+    return Facts(options.tls, version, tickets, options.cafile)
 
 
 def default_cache() -> Path | None:
@@ -232,7 +232,7 @@ def run(options: argparse.Namespace) -> None:
             import trustme  # noqa: F401 - only to say early that it is missing
         import uvloop
 
-        from server.serving import Settings, serve
+        from server.serving import serve
     except ModuleNotFoundError as error:
         raise OSError(
             f"{error.name} is not installed: in the folder of a clone, "
@@ -253,11 +253,19 @@ def run(options: argparse.Namespace) -> None:
                     "port 0 takes a free one"
                 ) from None
         authority = None if is_wildcard(listen[1]) else name_of(sockets[0])
-        tls = None
-        if wanted is not None:
-            tls = stack.enter_context(prepared(wanted, listen[1] if authority else None))
+        name = listen[1] if authority else None
+        tls = None if wanted is None else stack.enter_context(prepared(wanted, name))
         scheme = "http" if tls is None else "https"
         site = make_site(options.site, options.seed, authority, cache, scheme)
         stack.callback(site.close)
-        settings = Settings(delay, options.seed, token, options.json, options.exit_with_parent, tls)
-        uvloop.run(serve(site, sockets[0], sockets[1], settings))
+        serving = serve(
+            site,
+            *sockets,
+            delay=delay,
+            seed=options.seed,
+            token=token,
+            for_programs=options.json,
+            exit_with_parent=options.exit_with_parent,
+            tls=tls,
+        )
+        uvloop.run(serving)

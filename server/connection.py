@@ -194,7 +194,7 @@ class Connection(asyncio.Protocol):
         if self.closing:
             return
         begun = bool(self.buffer)  # whether the first byte of the first request came before
-        data = self.buffer + data if begun else data
+        data = self.buffer + data
         self.buffer = b""
         ready: list[bytes] = []  # answers that leave now, in one write
         place = 0
@@ -228,9 +228,8 @@ class Connection(asyncio.Protocol):
                         )
                     self.buffer = data[place:]
                     break
-                head = data[place:stop] if place or stop < len(data) else data
+                self._request(data[place:stop], ready)
                 place = stop
-                self._request(head, ready)
         except Refused as refused:
             self._refuse(refused, ready)
             return
@@ -322,8 +321,7 @@ class Connection(asyncio.Protocol):
             return
         self._send(ready)
         self.transport.write(refused.payload)
-        if self.transport.can_write_eof():
-            self.transport.write_eof()
+        self.transport.write_eof()
         self.core.loop.call_later(LINGER_S, self.transport.close)
 
 

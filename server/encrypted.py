@@ -89,11 +89,6 @@ class Handshakes:
         if self.waiting.pop(connection, None) is not None and begun:
             self.failed += 1
 
-    def close(self) -> None:
-        """Wait for no handshake any longer."""
-        if self._timer is not None:
-            self._timer.cancel()
-
     def _sweep(self) -> None:
         """Cut the handshakes that take too long."""
         self._timer = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
 from typing import TextIO
 
 
@@ -25,9 +24,14 @@ def say(text: str) -> None:
     """Print a line; raises :class:`OSError` with a message for people."""
     if sys.stdout is None:
         raise OSError("cannot write to standard output: it is closed")
-    encoding = sys.stdout.encoding or "utf-8"
-    with _explained():
+    encoding = sys.stdout.encoding
+    try:
         print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
+    except OSError as error:
+        # The interpreter would try once more at its end, and print a traceback.
+        _discard(sys.stdout)
+        reason = os.strerror(error.errno or 0).lower()
+        raise OSError(f"cannot write to standard output: {reason}") from None
 
 
 def complain(text: str) -> None:
@@ -49,14 +53,3 @@ def _discard(stream: TextIO) -> None:
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, stream.fileno())
         os.close(null)
-
-
-@contextlib.contextmanager
-def _explained() -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        # The interpreter would try once more at its end, and print a traceback.
-        _discard(sys.stdout)
-        reason = os.strerror(error.errno or 0).lower()
-        raise OSError(f"cannot write to standard output: {reason}") from None

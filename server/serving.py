@@ -8,7 +8,7 @@ import gc
 import json
 import os
 import socket
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
@@ -30,33 +30,28 @@ from server.traps import set_traps
 BACKLOG = 65535  # the kernel takes the smaller of this and net.core.somaxconn
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How to serve a site.
-
-    Without a ``token`` the control plane is open to this machine. ``json``
-    prints the ready line for programs, otherwise it is for people.
-    ``exit_with_parent`` stops the server when its standard input ends. With
-    ``tls`` pages are served over TLS only.
-    """
-
-    delay: Delay
-    seed: int
-    token: str | None
-    json: bool
-    exit_with_parent: bool
-    tls: Tls | None = None
-
-
 async def serve(
-    site: Site, listening: socket.socket, control: socket.socket, settings: Settings
+    site: Site,
+    listening: socket.socket,
+    control: socket.socket,
+    *,
+    delay: Delay,
+    seed: int,
+    token: str | None,
+    for_programs: bool,
+    exit_with_parent: bool,
+    tls: Tls | None,
 ) -> None:
-    """Serve until a signal or the end of the parent."""
+    """Serve until a signal, or with ``exit_with_parent`` until standard input ends.
+
+    Without a ``token`` the control plane is open to this machine. With ``tls`` pages are served
+    over TLS only.
+    """
     loop = asyncio.get_running_loop()
     stopped = asyncio.Event()
     for number in stop_signals():
         loop.add_signal_handler(number, stopped.set)
-    if settings.exit_with_parent:  # before there is a listener to close: it may find no thread
+    if exit_with_parent:  # before there is a listener to close: it may find no thread
 
         def stop() -> None:
             with contextlib.suppress(RuntimeError):  # the loop has ended already
@@ -64,10 +59,9 @@ async def serve(
 
         when_the_parent_ends(stop)
     kind = FaultyConnection if isinstance(site, Faults) else None
-    core = Core(site, loop, settings.delay, kind)
+    core = Core(site, loop, delay, kind)
     poller = Poller(loop, core.ledger.connections)
 
-    tls = settings.tls
     handshakes = Handshakes(tls.context, loop) if tls else None
     core.ledger.handshakes = handshakes
 
@@ -75,7 +69,7 @@ async def serve(
         poller.wake()
         return core.connect() if handshakes is None else Encrypted(core, handshakes)
 
-    plane = ControlPlane(core, poller, settings.seed, settings.token)
+    plane = ControlPlane(core, poller, seed, token)
     answers = await asyncio.start_server(
         lambda reader, writer: converse(reader, writer, plane.answer), sock=control
     )
@@ -90,17 +84,15 @@ async def serve(
         traps = await set_traps(core, tls, site.host)
         site.ports |= {name: name_of(trap.sockets[0]) for name, trap in traps.items()}
     facts = tls.facts if tls else None
-    ready = describe(core, settings.seed, name_of(listening), name_of(control), facts)
+    ready = describe(core, seed, name_of(listening), name_of(control), facts)
     try:
-        say(json.dumps(ready) if settings.json else for_people(ready))
+        say(json.dumps(ready) if for_programs else for_people(ready))
         await stopped.wait()
     finally:
         poller.stop()
         for listener in (server, answers, *traps.values()):
             listener.close()
         core.close()
-        if handshakes is not None:
-            handshakes.close()
 
 
 def describe(

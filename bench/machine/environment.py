@@ -12,6 +12,7 @@ import os
 import platform
 import re
 import resource
+import ssl
 import subprocess
 import sys
 from contextlib import suppress
@@ -90,14 +91,6 @@ def git(repository: Path, *arguments: str) -> str | None:
         done = output(["git", "-C", str(repository), *arguments], TIMEOUT_S, env)
         return None if done.returncode else done.stdout
     return None
-
-
-def openssl() -> str | None:
-    try:
-        import ssl
-    except ImportError:  # an interpreter may be built without it
-        return None
-    return ssl.OPENSSL_VERSION
 
 
 def cpu_model() -> str | None:
@@ -220,7 +213,7 @@ def collect(repository: Path) -> Environment:
         limits=values,
         boot=boot(),
         virtual=virtual(),
-        openssl=openssl(),
+        openssl=ssl.OPENSSL_VERSION,
         **known,
         reasons=reasons,
     )

@@ -112,7 +112,7 @@ def slabinfo(text: str) -> dict[str, Slab]:
     slabs: dict[str, Slab] = {}
     for line in text.splitlines():
         words = line.split()
-        if len(words) < 6 or line.startswith(("#", "slabinfo")):
+        if len(words) < 6:
             continue
         active, size = to_int(words[1]), to_int(words[3])
         if active is not None and size is not None:

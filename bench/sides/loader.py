@@ -208,7 +208,7 @@ class Loader:
                 else:
                     write(descriptor, request)
             shared[COUNT] = total
-            stopping = stopping or shared[STOP] != 0 or 0 < self.load.answers <= total
+            stopping = shared[STOP] != 0 or 0 < self.load.answers <= total
         for number, sock in enumerate(socks):
             size = len(asked[sock.fileno()][1])
             self.count(size, self.sums[number % len(self.sums)], done[sock.fileno()])
@@ -238,7 +238,7 @@ class Loader:
                 if not stopping:
                     knock(answered.number)
             self.shared[COUNT] = total
-            stopping = stopping or self.shared[STOP] != 0
+            stopping = self.shared[STOP] != 0
 
     # --- on a schedule ---
 
@@ -349,8 +349,7 @@ class Loader:
 
 def run(command: Command, commands: TextIO, replies: TextIO) -> None:
     load = command.load
-    if load is None:
-        raise TypeError(f"expected a load, got a crawl of {command.backend}")
+    assert load is not None, f"a crawl of {command.backend} is for the worker"
     loader = Loader(command, load)
     send(Ready(), replies)
     if commands.readline().strip() != GO:

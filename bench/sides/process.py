@@ -16,7 +16,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -55,13 +54,9 @@ def _handle(number: int, frame: FrameType | None) -> None:
 def deferred() -> Iterator[None]:
     """Let :data:`SIGNALS` raise KeyboardInterrupt in interruptible sections only.
 
-    A signal that the parent process ignores (``nohup``, ``&``) stays ignored. Does nothing
-    outside the main thread, because Python handles signals there only.
+    A signal that the parent process ignores (``nohup``, ``&``) stays ignored.
     """
     global _pending
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
     before = {number: signal.getsignal(number) for number in SIGNALS}
     handled = [number for number in SIGNALS if before[number] != signal.SIG_IGN]
     for number in handled:
@@ -249,13 +244,11 @@ class Child(Group):
         return f"exit code {code}"
 
     def abort(self) -> None:
-        """End a hung child so that it prints where it hung."""
+        """Let a hung child print where it hung; :meth:`end` comes next."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGABRT)
-            try:
+            with suppress(subprocess.TimeoutExpired):
                 self.process.wait(GRACE_S)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
 
     def stderr_tail(self) -> str | None:
         if self._stderr.closed:

@@ -111,9 +111,8 @@ class Server:
             raise
         host, _, port = hello["listening"].rpartition(":")
         self.address: tuple[str, int] = host, int(port)
-        self.prefix = f"{hello.get('scheme', 'http')}://{hello['listening']}"
-        offered: dict[str, Any] = hello.get("tls") or {}
-        self.cafile: Path | None = Path(offered["cafile"]) if offered else None
+        self.prefix = f"{hello['scheme']}://{hello['listening']}"
+        self.cafile: Path | None = Path(hello["tls"]["cafile"]) if hello["tls"] else None
         self.digest = hello["digest"]
         self.pages: int = hello["pages"]
         self.urls: int = hello["urls"]
@@ -149,7 +148,7 @@ class Server:
             response = self._control.getresponse()
             content = response.read()
         except (OSError, http.client.HTTPException) as error:
-            self._control.close()
+            self._control.close()  # the next call may reach it again
             how = self.child.ending() if self.child.process.poll() is not None else str(error)
             raise ServerError(f"the fixture server's control plane: {how}") from None
         if response.status != 200:
@@ -216,7 +215,7 @@ class Server:
             peak_in_flight=seen["peak_in_flight"],
             requests_per_connection_max=max(map(int, seen["requests_per_connection"]), default=0),
             pipelined=seen["pipelined"],
-            handshakes=Handshakes(**shakes) if (shakes := seen.get("handshakes")) else None,
+            handshakes=Handshakes(**shakes) if (shakes := seen["handshakes"]) else None,
         )
 
     def ended(self) -> tuple[int, tuple[float, float] | None]:

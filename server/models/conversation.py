@@ -66,7 +66,7 @@ class Conversation:
     @property
     def target(self) -> bytes:
         """What the next request asks for, once its head is there; empty before."""
-        between = self._rest is None and self._request is None and not (self.over or self._last)
+        between = self._rest is None and self._request is None and not self._last
         if not between or b"\r\n\r\n" not in self._buffer:
             return b""
         return self._buffer.split(b" ", 2)[1]

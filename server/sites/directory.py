@@ -67,12 +67,7 @@ class Directory(Site):
         if outcome is None:
             outcome = reference.crawl(self.find, authority or "localhost", scheme)
             _remember(store, outcome)
-        self._outcomes, page_bytes = outcome
-        self._promise(self._outcomes, page_bytes)
-
-    def expected(self) -> dict[str, Outcome]:
-        """See :meth:`Site.expected`."""
-        return dict(self._outcomes)
+        self._promise(*outcome)
 
     def find(self, target: bytes) -> Resource | None:
         """See :meth:`Site.find`; ``routes`` remembers the resource."""

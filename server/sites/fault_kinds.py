@@ -57,7 +57,7 @@ class Page:
     def body(self) -> bytes:
         """The body of a whole answer."""
         html = "".join(f'<a href="{escape(link)}">x</a>\n' for link in self.links)
-        return _ODD_BODIES.get(self.kind, _plain)(f"<title>{escape(self.path)}</title>\n{html}")
+        return _ODD_BODIES.get(self.kind, str.encode)(f"<title>{escape(self.path)}</title>\n{html}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +77,6 @@ class Wire:
 # --- bodies -------------------------------------------------------------------
 
 
-def _plain(html: str) -> bytes:
-    return html.encode()
-
-
-def _null_bytes(html: str) -> bytes:
-    return b"\0<p\0>\0" + html.replace("<title", "\0<title").encode() + b"\0"
-
-
-def _huge_attribute(html: str) -> bytes:
-    return b'<p title="%s">' % (b"> <a href=/trap>" * 65536) + html.encode()
-
-
 def _addresses(html: str) -> bytes:
     """Links to addresses all over IPv4, on every kind of port."""
     numbers = range(0, 2**32, 2**32 // 5000 + 1)
@@ -97,26 +85,21 @@ def _addresses(html: str) -> bytes:
     return (html + "".join(links)).encode()
 
 
-def _wrong_charset(html: str) -> bytes:
-    return html.encode() + "<p>naïve café €</p>".encode("cp1252") + b"\xff\xfe\x80"
-
-
-def _bomb(html: str) -> bytes:
-    """64 MiB of zeros in 64 KiB."""
-    return _zipped_mebibyte() * 64
-
-
 @cache
 def _zipped_mebibyte() -> bytes:
     return gzip.compress(bytes(1 << 20), mtime=0)  # gzip files in a row are one gzip file
 
 
 _ODD_BODIES: dict[str, Callable[[str], bytes]] = {
-    "null_bytes": _null_bytes,
-    "huge_attribute": _huge_attribute,
+    "null_bytes": lambda html: b"\0<p\0>\0" + html.replace("<title", "\0<title").encode() + b"\0",
+    "huge_attribute": lambda html: (
+        b'<p title="%s">' % (b"> <a href=/trap>" * 65536) + html.encode()
+    ),
     "addresses": _addresses,
-    "wrong_charset": _wrong_charset,
-    "bomb": _bomb,
+    "wrong_charset": lambda html: (
+        html.encode() + "<p>naïve café €</p>".encode("cp1252") + b"\xff\xfe\x80"
+    ),
+    "bomb": lambda _: _zipped_mebibyte() * 64,  # 64 MiB of zeros in 64 KiB
 }
 
 

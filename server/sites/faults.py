@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 from server.sites.fault_kinds import ENCRYPTED, FAULTS, KINDS, Page, Wire
-from server.sites.site import HTML, Outcome, Resource, Site, SiteError, is_whole
+from server.sites.site import HTML, Resource, Site, SiteError, is_whole
 
 FANOUT = 10
 MAX_PAUSE_S = 10.0
@@ -91,10 +91,6 @@ class Faults(Site):
         """Give back the other two ports."""
         self._refusing.close()
         self._silent.close()
-
-    def expected(self) -> dict[str, Outcome]:
-        """Empty: the site promises nothing."""
-        return {}
 
     def wire(self, resource: Faulty) -> tuple[Page, Wire]:
         """The answer to the request that was just counted."""

@@ -82,7 +82,12 @@ class Resource:
         location: str | None = None,
         further: str = "",
     ) -> None:
-        head = render_head(status, kind, len(body), location, further)
+        moved = f"Location: {location}\r\n" if location is not None else ""
+        # There is no Date: it would have to be rendered every second.
+        head = (
+            f"HTTP/1.1 {status} {REASONS[status]}\r\n"
+            f"Content-Type: {kind}\r\nContent-Length: {len(body)}\r\n{moved}{further}\r\n"
+        ).encode("latin-1")
         self.status = status
         self.payload = head + body
         self.body_start = len(head)
@@ -96,17 +101,6 @@ class Resource:
     def body(self) -> bytes:
         """The body."""
         return self.payload[self.body_start :]
-
-
-def render_head(
-    status: int, kind: str, size: int, location: str | None = None, further: str = ""
-) -> bytes:
-    """The head of an answer. There is no Date: it would have to be rendered every second."""
-    moved = f"Location: {location}\r\n" if location is not None else ""
-    return (
-        f"HTTP/1.1 {status} {REASONS[status]}\r\n"
-        f"Content-Type: {kind}\r\nContent-Length: {size}\r\n{moved}{further}\r\n"
-    ).encode("latin-1")
 
 
 def redirect(status: int, location: str, link: str) -> Resource:
@@ -155,6 +149,7 @@ class Site:
 
     def __init__(self) -> None:
         self.not_found = not_found()
+        self._outcomes: Mapping[str, Outcome] = {}
 
     def find(self, target: bytes) -> Resource | None:
         """The resource for a target that may be missing from ``routes``, or None for 404.
@@ -164,9 +159,9 @@ class Site:
         """
         return self.routes.get(b"GET " + target)
 
-    def expected(self) -> dict[str, Outcome]:
-        """The outcome of every URL in a full, correct crawl."""
-        raise NotImplementedError
+    def expected(self) -> Mapping[str, Outcome]:
+        """The outcome of every URL in a full, correct crawl; empty if the site promises none."""
+        return self._outcomes
 
     def hits(self) -> Iterator[tuple[str, int, int]]:
         """``(target, status, requests)`` of each resource requested since the reset."""
@@ -193,7 +188,8 @@ class Site:
         """Let go of what the site holds open."""
 
     def _promise(self, outcomes: Mapping[str, Outcome], page_bytes: int) -> None:
-        """Set what follows from the expected outcomes."""
+        """Set the expected outcomes, and what follows from them."""
+        self._outcomes = outcomes
         self.pages = sum(status == 200 for status, _ in outcomes.values())
         self.urls = len(outcomes)
         self.page_bytes = page_bytes

@@ -61,12 +61,7 @@ class Tree(Site):
         super().__init__()
         self.spec = made.spec
         self.routes = made.routes
-        self._outcomes = made.outcomes
-        self._promise(self._outcomes, made.page_bytes)
-
-    def expected(self) -> dict[str, Outcome]:
-        """See :meth:`Site.expected`."""
-        return dict(self._outcomes)
+        self._promise(made.outcomes, made.page_bytes)
 
 
 class Builder:

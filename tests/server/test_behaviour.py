@@ -70,3 +70,6 @@ def test_a_paced_release_lets_go_one_by_one() -> None:
     world.clock.advance(5)
     assert [name for name, _ in world.left] == ["a", "b", "c"]
     assert [when for _, when in world.left] == pytest.approx([0.0, 0.5, 1.0], abs=0.01)
+    world.behaviour.hold(1)
+    world.request("d")
+    assert world.left[-1][0] == "d"

@@ -30,6 +30,7 @@ def test_calls_are_the_same_however_they_are_cut(cuts: list[int]) -> None:
         size = cuts.pop(0) if cuts else len(data)
         reader.feed(data[:size])
         data = data[size:]
+    assert reader.size == 0, "one connection has any number of calls"
     first, second, last = reader.calls
     assert first == second
     assert (first.method, first.path, first.keep) == ("POST", "/hold", True)

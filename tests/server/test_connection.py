@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.connection import MAX_READY, Core
+from server.connection import MAX_READY, Connection, Core
 from server.delays import Delay
 from server.sites.specs import make_site
 from tests.server.fixture_server import get
@@ -40,6 +40,7 @@ def test_held_answers_are_the_same_answers(cases: list[Case], joined: bool) -> N
     held = talk(core, *pieces)
     assert held.written == b""
     core.behaviour.release()
+    assert core.fast is core.tails
     assert (held.written, held.closed) == (plain.written, plain.closed)
     assert core.ledger.in_flight == 0
     counts = core.ledger.summary(True)
@@ -114,7 +115,7 @@ def test_delayed_answers_leave_in_the_order_of_their_requests() -> None:
     assert core.ledger.in_flight == 0
 
 
-def test_requests_behind_a_delayed_one_wait_their_turn() -> None:
+def test_requests_behind_a_delayed_one_wait_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     core, clock = new_core(Delay("fixed", 1.0))
     connection, wire = connect(core)
     connection.data_received(get("/"))
@@ -124,7 +125,9 @@ def test_requests_behind_a_delayed_one_wait_their_turn() -> None:
     clock.advance(60)
     assert statuses(wire.written) == [200, 404]
     assert not connection.busy
-    connection.data_received(get("/"))
+    with monkeypatch.context() as patched:
+        patched.setattr(Connection, "_read", None)  # the fast path is open again
+        connection.data_received(get("/"))
     assert statuses(wire.written) == [200, 404, 200]
 
 

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
+from server.faulty import NO_RECORD
 from server.sites.fault_kinds import ENCRYPTED, FAULTS
 from tests.server.fixture_server import Running, everything, get, receive, running
-from tests.server.tls_client import connected, dial, trusting
+from tests.server.tls_client import Stream, connected, dial, trusting
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +71,18 @@ def test_a_stream_of_tls_that_ends_well(secure: Running, kind: str) -> None:
     """With close_notify; without it ``recv`` would raise an error here."""
     load(secure, {"path": "/", "kind": kind, "links": ["/a"] * 50})
     read_all(secure, "/")
+
+
+@pytest.mark.parametrize("kind", ["cut_after", "torn_record", "broken_record"])
+def test_a_stream_of_tls_that_breaks(secure: Running, kind: str) -> None:
+    load(secure, {"path": "/", "kind": kind, "links": ["/a"] * 50})
+    with secure.connect() as raw:
+        Stream(raw, trusting(secure)).write(get("/"))
+        data = everything(raw)
+    assert data.endswith(NO_RECORD) == (kind == "broken_record")
+    while (whole := 5 + int.from_bytes(data[3:5], "big")) <= len(data):
+        data = data[whole:]
+    assert bool(data) == (kind == "torn_record")
 
 
 @pytest.mark.parametrize("wire", ["server", "secure"])

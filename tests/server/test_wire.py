@@ -93,9 +93,11 @@ def test_what_another_client_sent_does_not_change_a_request(name: str, tail: byt
 
 
 @each_server
-def test_head_has_no_body_and_the_same_head(name: str) -> None:
+def test_every_answer_for_a_page_has_the_same_head_and_head_has_no_body(name: str) -> None:
     server = SERVERS[name]()
     full, _ = server.talk(get("/"))
+    last, _ = server.talk(get("/", "Connection: close"))
+    assert last.replace(b"Connection: close\r\n", b"") == full
     for _ in range(2):
         head, _ = server.talk(get("/", method="HEAD"))
         assert full.startswith(head)

@@ -78,7 +78,7 @@ ANSWERS: Final[dict[tuple[str, str], list[bytes]]] = {
         get("/", "Connection: x ,\tClose"),
         get("/", "Connection: keep-alive", version="1.0"),
     ],
-    ("", ""): [b"\r\n\r\n", b"G"],
+    ("", ""): [b"\r\n\r\n", b"G", b"GET /".ljust(MAX_HEAD - 1, b"y")],
     ("", BAD): [b"\rG"],
     (BAD, ""): [b"hello", *with_line("Content-Length: 3")],
     (BAD, BAD): [
@@ -103,7 +103,8 @@ ANSWERS: Final[dict[tuple[str, str], list[bytes]]] = {
     (LONG, LONG): [
         get("/", "X: " + "y" * MAX_HEAD),
         get("/" + "y" * MAX_HEAD),
-        b"GET /" + b"y" * MAX_HEAD,
+        b"GET /".ljust(MAX_HEAD, b"y"),
+        b"GET /".ljust(MAX_HEAD, b"y") + b"\n",
     ],
     (BAD, GOOD): [get("/", "Content-Length: 3") + b"abc", get("/", CHUNKED) + b"0\r\n\r\n"],
     (NO_POST, GOOD): [
@@ -137,9 +138,6 @@ class Wire:
         assert not self.eof
         self.written += data
         self.writes += 1
-
-    def can_write_eof(self) -> bool:
-        return True
 
     def get_extra_info(self, _: str) -> None:
         """No socket."""

@@ -19,6 +19,7 @@ import pytest
 from bench import launch, store
 from bench.__main__ import main
 from bench.cli import options
+from bench.cli.command import in_one_line
 from bench.filesystem import write_text
 from bench.launch import ROOT
 from bench.run.trial import block_seed
@@ -63,8 +64,10 @@ def test_a_full_disk_is_one_line(command: str, recorded: Path) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
 def test_an_error_that_nobody_can_read_keeps_its_exit_code() -> None:
     """It was 120: Python flushed once more."""
-    for line in ("--bogus", "list --profile none"):
-        assert bench(*line.split(), shell="2> /dev/full").returncode == 2
+    codes = {"--bogus": 2, "list --profile none": 2, "doctor --connections 999999999": 1}
+    for line, code in codes.items():
+        assert bench(*line.split(), shell="2> /dev/full").returncode == code
+    assert in_one_line(Mock(side_effect=KeyboardInterrupt)) == 130
 
 
 @pytest.mark.parametrize(("number", "code"), [(errno.ENOSPC, 1), (errno.EACCES, 2)])

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from bench.machine import build
 from bench.sides import leftovers, worker
-from bench.sides.process import Child, ProcessError, WorkerProcess
+from bench.sides.process import Child, ProcessError, WorkerProcess, deferred, interruptible
 from bench.sides.protocol import (
     GO,
     Command,
@@ -175,6 +175,16 @@ def test_a_backend_that_does_not_exist_is_said(server: Server, tmp_path: Path) -
 
 @pytest.mark.parametrize(
     ("line", "why"),
+    [("{}", "the worker: not a message"), (encode(COMMAND), "expected Ready, got Command")],
+)
+def test_a_reply_that_is_none_is_said(line: str, why: str) -> None:
+    worker = WorkerProcess(python=[sys.executable, "-c", f"print({line!r})"])
+    with worker, pytest.raises(ProcessError, match=why):
+        worker.ready(SOON_S)
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
     [
         ('{"message": "command"}', "not a message"),
         ('{"message": "ready"}', "expected a command"),
@@ -292,6 +302,17 @@ def test_a_line_that_came_while_nobody_could_look_is_not_late() -> None:
     with Child("the child", ["-c", "print('here')"]) as child:
         child.process.wait(60)
         assert child.receive(time.monotonic() - 60) == "here"
+
+
+def test_a_signal_waits_for_the_harness_to_wait_and_is_as_before_in_the_end() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with deferred():
+        signal.raise_signal(signal.SIGTERM)
+        with pytest.raises(KeyboardInterrupt):  # a second one does not wait
+            signal.raise_signal(signal.SIGTERM)
+        with pytest.raises(KeyboardInterrupt), interruptible():
+            pytest.fail("it was forgotten")
+    assert signal.getsignal(signal.SIGTERM) == before
 
 
 @pytest.mark.parametrize("program", ["import time; time.sleep(600)", ENDLESS])

@@ -194,7 +194,6 @@ def test_a_cache_that_cannot_be_written_is_no_error(folder: Path, tmp_path: Path
 def test_a_full_disk_leaves_nothing_in_the_cache(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
