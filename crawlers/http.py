@@ -174,6 +174,7 @@ class Exchange:
                 # llhttp rejects bytes that follow a message with "Connection: close". The
                 # message itself was complete, and only the connection is unusable.
                 self._conclude(self._verdict())
+                self.keep_alive = False  # the line may have been a trailer
             elif self._unfold(data) or self._in_trailers(error):
                 data = b""
             else:
@@ -327,6 +328,8 @@ class Exchange:
         if self._in_body:
             if not self._message_done:
                 self._overhead += len(name) + len(value) + 4
+            if name.lower() == b"transfer-encoding":
+                self.keep_alive = False  # llhttp would not tell of surplus bytes
             return
         name = name.lower()
         if name in _WANTED and self.headers is not None:

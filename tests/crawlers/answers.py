@@ -301,6 +301,15 @@ CODINGS = (
         sized(b"3", b"\r\nabc\r\n0\r\n" + b"a: b\r\n" * 1000 + b"\r\n"),
         f"{EITHER}|too_large",
     ),
+    # llhttp tells of no bytes behind these.
+    *(
+        Case(
+            f"bytes after the trailer {line.decode()}",
+            sized(b"3", b"\r\nabc\r\n0\r\n" + line + b"\r\n\r\nHTTP/1.1 200 OK\r\n"),
+            LOST,
+        )
+        for line in (b"Transfer-Encoding: x", b"Connection: close")
+    ),
     # Both parsers take it for one in the head.
     *(
         Case(
