@@ -143,12 +143,12 @@ def quick() -> Profile:
         "under 4 minutes: the default; ten charts, with an interval for each headline",
         points=(
             replace(
-                points.throughput(100, 7000, all_seven),
+                points.throughput(100, 9000, all_seven),
                 varied=(TWIN.of(BASE), PAIR),
                 controls=(),
             ),
-            replace(points.throughput(10, 7000, twice), varied=()),
-            replace(points.throughput(1000, 12_000, twice), varied=()),
+            replace(points.throughput(10, 9000, twice), varied=()),
+            replace(points.throughput(1000, 12_500, twice), varied=()),
             points.c10k(300, twice),
             *(points.c10k(connections, once) for connections in (600, 1000, 3000)),
             points.c10k(50, twice, tls=True),
@@ -158,7 +158,7 @@ def quick() -> Profile:
             points.openloop(16_000, 0.1, twice),
             points.openloop(100_000, 0.03, once),
             points.mixed(10, 500, 0.3, only(("async_await", *REMEDIES[:2]), 5)),
-            points.in_modes("connect", 100, 15_000, only(ON_ASYNCIO, 5)),
+            points.in_modes("connect", 100, 19_000, only(ON_ASYNCIO, 5)),
         ),
         backends=(*MODELS, *OTHER_LIBRARIES, *REMEDIES[:2]),
     )
