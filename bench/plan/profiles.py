@@ -143,12 +143,12 @@ def quick() -> Profile:
         "under 4 minutes: the default; ten charts, with an interval for each headline",
         points=(
             replace(
-                points.throughput(100, 9000, all_seven),
+                points.throughput(100, 7000, all_seven),
                 varied=(TWIN.of(BASE), PAIR),
                 controls=(),
             ),
-            replace(points.throughput(10, 9000, twice), varied=()),
-            replace(points.throughput(1000, 12_500, twice), varied=()),
+            replace(points.throughput(10, 7000, twice), varied=()),
+            replace(points.throughput(1000, 12_000, twice), varied=()),
             points.c10k(300, twice),
             *(points.c10k(connections, once) for connections in (600, 1000, 3000)),
             points.c10k(50, twice, tls=True),

@@ -284,7 +284,8 @@ def level(turns: list[TurnTaken], among: Collection[int]) -> tuple[list[TurnTake
     The first fifth of a tree is its inner pages, whose links are new. They cost half as much
     again as the leaves. One label's site is too large if its weight is wrong
     (:mod:`bench.plan.durations`). Then its turns hold more of the first pages than another's, and a
-    page seems to cost more. Up to the same place, all crawls have the same pages.
+    page seems to cost more. Up to the same place, all crawls have the same pages, but for those of
+    the beginning, while slots fill: docs/notebook/method-studies.md says what that does to ratios.
     """
     counted = [[t.reached for t in turns if t.taker == place and t.counted] for place in among]
     reached = [shares for shares in counted if shares]
