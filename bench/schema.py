@@ -136,7 +136,7 @@ class Environment(Record):
     limits: dict[str, Whole | str | None]  # nofile, nproc, somaxconn, port range ...
     boot: str | None = None  # a hash of the kernel's random id of this boot; None if not recorded
     virtual: str | None = None  # "a container in a virtual machine"; None if neither, or not known
-    openssl: str | None = None  # "OpenSSL 3.0.19 27 Jan 2026"; None without ssl, or not recorded
+    openssl: str | None = None  # "OpenSSL 3.0.19 27 Jan 2026"; None: not recorded
     reasons: dict[str, str] = {}  # field -> why it is None
 
 

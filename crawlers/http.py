@@ -174,7 +174,7 @@ class Exchange:
                 # llhttp rejects bytes that follow a message with "Connection: close". The
                 # message itself was complete, and only the connection is unusable.
                 self._conclude(self._verdict())
-                self.keep_alive = False  # the line may have been a trailer
+                self.keep_alive = False  # a trailer may say it, and not the head
             elif self._unfold(data) or self._in_trailers(error):
                 data = b""
             else:

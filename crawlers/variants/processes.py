@@ -42,6 +42,9 @@ WAIT_S = 5.0
 START = "import sys; from crawlers.variants._child import main; main(int(sys.argv[1]))"
 """What a process runs."""
 
+free = attrgetter("free")
+"""How many slots of a process are idle."""
+
 
 class Place(Protocol):
     """A process or interpreter that runs a share of the slots."""
@@ -153,7 +156,6 @@ def finish(shared: Shared, worker: Worker, outcome: Outcome) -> None:
 
 def take(shared: Shared) -> None:
     """Order the next fetches from the least busy processes; stop when the crawl is over."""
-    free = attrgetter("free")
     while (worker := max(shared.workers, key=free)).free and (item := shared.frontier.take()):
         shared.numbers += 1
         shared.away[shared.numbers] = item
