@@ -567,7 +567,8 @@ class TurnsRecord(Columnar):
     wait_us: list[Whole | None] = []  # for a processor; empty: not recorded
     aside_us: list[Whole] = []  # of resuming and stopping, not in cpu_us
     reached: list[Amount] = []  # share of the crawl done at a turn's end
-    until: Amount | None = None  # turns count up to this share of each crawl; None: see reasons
+    since: Amount | None = None  # turns count from this share of each crawl; None: see reasons
+    until: Amount | None = None  # and up to this one
     warning: str | None = None  # too few counted rounds
     reasons: dict[str, str] = {}
 

@@ -143,7 +143,7 @@ def quick() -> Profile:
         "under 4 minutes: the default; ten charts, with an interval for each headline",
         points=(
             replace(
-                points.throughput(100, 7000, all_seven),
+                points.throughput(100, 10_000, all_seven),
                 varied=(TWIN.of(BASE), PAIR),
                 controls=(),
             ),
@@ -158,7 +158,7 @@ def quick() -> Profile:
             points.openloop(16_000, 0.1, twice),
             points.openloop(100_000, 0.03, once),
             points.mixed(10, 500, 0.3, only(("async_await", *REMEDIES[:2]), 5)),
-            points.in_modes("connect", 100, 19_000, only(ON_ASYNCIO, 5)),
+            points.in_modes("connect", 100, 18_500, only(ON_ASYNCIO, 5)),
         ),
         backends=(*MODELS, *OTHER_LIBRARIES, *REMEDIES[:2]),
     )
@@ -192,7 +192,7 @@ def full() -> Profile:
             *(points.regime(*cell, models) for cell in REGIME),
             points.regime(1000, 10, 4000, only((*MODELS, *SWITCHING), 5)),
             *(points.crossover(*cell, CROSSING) for cell in CROSSOVER),
-            points.ladder(7000, usually(CITED, 5, rest=5)),
+            points.ladder(13_000, usually(CITED, 5, rest=5)),
             points.fairness(1000, 20000, models),
             points.c10k(300, usually(CITED, 2)),
             points.c10k(600, usually(CITED, 2)),
@@ -247,11 +247,12 @@ def headlines() -> Profile:
         "ten minutes: what README quotes; run it again on another day, and combine",
         points=(
             replace(points.fetch(100, 14000, looping), varied=(TWO_TWINS,)),
-            replace(points.throughput(100, 7000, crawling), varied=(TWIN.of(BASE), COMPANIONS)),
+            replace(points.throughput(100, 16_000, crawling), varied=(TWIN.of(BASE), COMPANIONS)),
             points.handovers("crawled", 35_000, 5),
             points.handovers("fetched", 35_000, 5),
             *(points.c10k(connections, held) for connections in (100, 300, 1000, 3000)),
-            *(points.c10k(connections, held, tls=True) for connections in (100, 300, 1000, 2000)),
+            *(points.c10k(connections, held, tls=True) for connections in (100, 300, 1000)),
+            points.c10k(2000, only(CITED, 1), tls=True),
             points.in_modes("churn", 100, 16_000, looping),
             points.openloop(4000, 1.0, only(CITED, 5)),
             points.serve(100, 20, SERVED_BY_MAIN),

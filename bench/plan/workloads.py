@@ -57,6 +57,8 @@ from server.models.catalogue import SERVERS
 
 PAGE_BYTES = 2048
 FANOUT = 10
+INNER_SHARE = 1 / FANOUT
+"""The share of a tree's pages that have links to new ones. They come first."""
 SITE_SEED = 1
 WARMUP_SITE = f"tree:200:{FANOUT}:{PAGE_BYTES}"
 WAITING_DELAY = "lognormal:50"

@@ -26,9 +26,9 @@ from bench.conditions import Params
 from bench.controls import CONTROLS, FAMILY
 from bench.histograms import FloatArray, encode_latency
 from bench.machine import cpu, host
-from bench.plan.workloads import SITE_SEED, Point
+from bench.plan.workloads import INNER_SHARE, SITE_SEED, Point
 from bench.run.trial import Trial
-from bench.run.turns import TurnTaken, level, take_turns
+from bench.run.turns import TurnTaken, Window, level, take_turns
 from bench.schema import Cpu, HostNoise, Switches, TrialRecord, Turns, TurnsRecord
 from bench.sides.group import MOST_TASKS
 from bench.sides.process import threads
@@ -48,7 +48,9 @@ trial is not affected. Ten thousand connections leave ten thousand.
 """
 
 ALIKE: Final = "the pages of a list are alike"
-BEYOND: Final = "some crawl had gone further in its first counted turn than another in its last"
+NOTHING_LEFT: Final = (
+    "behind the pages with new links, no part of the crawl has a whole counted turn of every label"
+)
 
 NO_WAIT: Final = (
     f"of a label with more than {MOST_TASKS} threads not recorded: its threads wait for each "
@@ -67,7 +69,7 @@ def run(
     :class:`bench.sides.servers.ServerError` when a fixture server does not start.
     """
     began, noise = time.monotonic(), host.start()
-    labels, taken, until = [str(trial.label) for trial in trials], list[TurnTaken](), None
+    labels, taken, window = [str(trial.label) for trial in trials], list[TurnTaken](), None
     point = trials[0].point
     with ExitStack() as stack:
         for trial in trials:
@@ -87,7 +89,7 @@ def run(
                     deadline=time.monotonic() + TURNS_DEADLINE_S,
                     rounds=point.rounds,
                 )
-                taken, until = evenly(taken, trials)
+                taken, window = evenly(taken, trials)
                 finish(trials)
             else:
                 alone(trials[0])
@@ -106,7 +108,7 @@ def run(
     # Each has its share of the time that they spent together.
     share = (time.monotonic() - began) / len(records)
     records = [trial_record.model_copy(update={"trial_s": share}) for trial_record in records]
-    return records, log(taken, labels, point, trials[0].planned.block, until)
+    return records, log(taken, labels, point, trials[0].planned.block, window)
 
 
 def warm(trial: Trial) -> None:
@@ -180,8 +182,10 @@ def finish(trials: Sequence[Trial]) -> None:
                 trial.collect()
 
 
-def evenly(turns: list[TurnTaken], trials: Sequence[Trial]) -> tuple[list[TurnTaken], float | None]:
-    """Count turns up to the same place of each crawl, where pages differ by their place.
+def evenly(
+    turns: list[TurnTaken], trials: Sequence[Trial]
+) -> tuple[list[TurnTaken], Window | None]:
+    """Count turns in the same part of each crawl, where pages differ by their place.
 
     Those of a list are all alike. A control goes through its work several times. A crawl that
     broke off did not get so far as the others; one that ended in its turn is done.
@@ -193,7 +197,7 @@ def evenly(turns: list[TurnTaken], trials: Sequence[Trial]) -> tuple[list[TurnTa
         for place, trial in enumerate(trials)
         if trial.label.name not in CONTROLS and not trial.broke_off
     ]
-    return level(turns, crawls)
+    return level(turns, crawls, INNER_SHARE)
 
 
 def whole(parts: Iterable[float | None]) -> float | None:
@@ -247,7 +251,7 @@ def log(
     labels: list[str],
     point: Point,
     block: int,
-    until: float | None = None,
+    window: Window | None = None,
 ) -> TurnsRecord:
     start_s = taken[0].began if taken else 0.0
 
@@ -256,8 +260,9 @@ def log(
 
     waits = [None if t.wait_s is None else round(1e6 * t.wait_s) for t in taken]
     reasons = {"wait_us": NO_WAIT} if None in waits else {}
-    if until is None:
-        reasons["until"] = BEYOND if point.urls is None else ALIKE
+    if window is None:
+        why = ALIKE if point.urls is not None else NOTHING_LEFT
+        reasons |= dict.fromkeys(("since", "until"), why)
     return TurnsRecord(
         block=block,
         point=point.id,
@@ -274,7 +279,8 @@ def log(
         wait_us=waits,
         aside_us=us(turn.aside_s for turn in taken),
         reached=[round(turn.reached, 5) for turn in taken],
-        until=until,
+        since=window.since if window else None,
+        until=window.until if window else None,
         reasons=reasons,
     )
 

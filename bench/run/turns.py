@@ -275,24 +275,54 @@ def _reading(taker: Taker) -> _TurnReading:
 # --- the same place of each crawl --------------------------------------------------------
 
 
-def level(turns: list[TurnTaken], among: Collection[int]) -> tuple[list[TurnTaken], float | None]:
-    """Count the turns of these takers only up to the place that each of their crawls reached.
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The part of a crawl in which turns count, as shares of its exchanges."""
 
-    Returns that place too, as a share of a crawl. It is None, and nothing changes, if no turn
-    counts, or if a crawl was beyond it in its first counted turn.
+    since: float
+    until: float
 
-    The first fifth of a tree is its inner pages, whose links are new. They cost half as much
-    again as the leaves. One label's site is too large if its weight is wrong
-    (:mod:`bench.plan.durations`). Then its turns hold more of the first pages than another's, and a
-    page seems to cost more. Up to the same place, all crawls have the same pages, but for those of
-    the beginning, while slots fill: docs/notebook/method-studies.md says what that does to ratios.
+
+def level(
+    turns: list[TurnTaken], among: Collection[int], inner: float
+) -> tuple[list[TurnTaken], Window | None]:
+    """Count the turns of these takers only in the same part of each of their crawls.
+
+    The part begins behind ``inner``, the share of pages with new links, and where all crawls count;
+    it ends at the place that each of them reached. Returns it too. It is None, and nothing changes,
+    if no turn counts, or if nothing would be left of one of the crawls.
+
+    Pages with new links come first in a tree. They cost twice as much as the others, most of which
+    every backend pays alike. So the ratio of two backends depends on how many of them count.
+    Slots fill at different shares, since a site is as small as its backend is slow. And if a
+    weight is wrong (:mod:`bench.plan.durations`), one crawl comes further than another.
     """
-    counted = [[t.reached for t in turns if t.taker == place and t.counted] for place in among]
-    reached = [shares for shares in counted if shares]
-    until = min((max(shares) for shares in reached), default=None)
-    if until is None or any(min(shares) > until for shares in reached):
+    began, last = [], dict.fromkeys(among, 0.0)
+    for turn in turns:
+        began.append(last.get(turn.taker, 0.0))
+        last[turn.taker] = turn.reached
+    spans = {
+        place: [
+            (start, turn.reached)
+            for start, turn in zip(began, turns, strict=True)
+            if turn.taker == place and turn.counted
+        ]
+        for place in among
+    }
+    counted = [span for span in spans.values() if span]
+    if not counted:
+        return turns, None
+    window = Window(
+        since=max(inner, *(span[0][0] for span in counted)),
+        until=min(span[-1][1] for span in counted),
+    )
+
+    def inside(start: float, end: float) -> bool:
+        return window.since <= start and end <= window.until
+
+    if not all(any(inside(*each) for each in span) for span in counted):
         return turns, None
     return [
-        replace(t, counted=t.counted and (t.taker not in among or t.reached <= until))
-        for t in turns
-    ], until
+        replace(t, counted=t.counted and (t.taker not in among or inside(start, t.reached)))
+        for start, t in zip(began, turns, strict=True)
+    ], window

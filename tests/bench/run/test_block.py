@@ -43,7 +43,7 @@ from bench.plan.workloads import (
 from bench.run import block as running
 from bench.run import judge
 from bench.run.trial import Bench, Crawling, Serving, Trial, made, start_server
-from bench.run.turns import TurnTaken
+from bench.run.turns import FILLING, TurnTaken, Window
 from bench.schema import CeilingRecord, Shares, TrialRecord, Turns, TurnsRecord
 from bench.sides.protocol import WORK_EVERY
 from bench.sides.servers import Server, ServerError, Tls
@@ -395,7 +395,7 @@ def test_service_times_have_no_stop_inside(block: Block) -> None:
 
 
 @pytest.mark.parametrize(("code", "counted"), [(0, 1), (1, 2), (None, 2)])
-def test_a_crawl_that_ended_in_its_turn_counts_up_to_the_same_place(
+def test_a_crawl_that_ended_in_its_turn_counts_in_the_same_part(
     code: int | None, counted: int
 ) -> None:
     """On a busy machine a turn is long enough for a fast crawl's worker to finish and end."""
@@ -404,11 +404,12 @@ def test_a_crawl_that_ended_in_its_turn_counts_up_to_the_same_place(
     ended.worker = mock.MagicMock(**{"process.poll.return_value": code})
     taken = [
         TurnTaken(place, number, 0.0, 0.01, 0.01, 0.0, 100, None, counted=True, reached=reached)
-        for place, shares in enumerate([(0.4, 0.9), (0.3, 0.5)])
-        for number, reached in enumerate(shares)
+        for place, shares in enumerate([(0.1, 0.4, 0.9), (0.1, 0.3, 0.5)])
+        for number, reached in enumerate(shares, FILLING)
     ]
-    leveled, until = running.evenly(taken, [ended, slow])
-    assert until == 0.5
+    taken = [replace(turn, counted=turn.round != FILLING) for turn in taken]
+    leveled, window = running.evenly(taken, [ended, slow])
+    assert window == Window(since=0.1, until=0.5)
     assert [turn.counted for turn in leveled if turn.taker == 0].count(True) == counted
     ended.point = HOLDING  # a list, whose pages are alike
     assert running.evenly(taken, [ended, slow]) == (taken, None)

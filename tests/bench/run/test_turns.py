@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from mmap import mmap
 from pathlib import Path
 from unittest import mock
@@ -22,7 +23,7 @@ from hypothesis import strategies as st
 from bench.launch import ROOT
 from bench.machine import cpu
 from bench.run import turns
-from bench.run.turns import FILLING, Taker, TurnTaken, level, take_turn, take_turns
+from bench.run.turns import FILLING, Taker, TurnTaken, Window, level, take_turn, take_turns
 from bench.sides.group import Group, GroupEndedError
 from bench.sides.process import Child
 from tests.bench.children import SLEEPER, state, wait_for
@@ -368,11 +369,11 @@ def test_killing_the_harness_leaves_no_stopped_process_behind() -> None:
 
 
 def fabricated(reached: Sequence[Sequence[float]]) -> list[TurnTaken]:
-    """Turns of takers that had done these shares of their crawls, round by round; all count."""
+    """Turns of takers that had done these shares at their ends; the first one fills slots."""
     return [
-        TurnTaken(taker, number, 0.0, 0.01, 0.01, 0.01, 1, None, True, reached=share)
+        TurnTaken(taker, number, 0.0, 0.01, 0.01, 0.01, 1, None, number != FILLING, reached=share)
         for taker, shares in enumerate(reached)
-        for number, share in enumerate(shares)
+        for number, share in enumerate(shares, FILLING)
     ]
 
 
@@ -380,21 +381,42 @@ def counted_of(turns: list[TurnTaken], taker: int) -> list[float]:
     return [t.reached for t in turns if t.taker == taker and t.counted]
 
 
-@given(
-    st.lists(
-        st.lists(st.floats(0.001, 1), min_size=1, max_size=6).map(sorted), min_size=1, max_size=5
-    )
+CRAWLS = st.lists(
+    st.lists(st.floats(0.001, 1), min_size=2, max_size=9).map(sorted), min_size=1, max_size=5
 )
-def test_turns_count_up_to_the_same_place_of_every_crawl(reached: list[list[float]]) -> None:
-    """Where the first pages cost more, a crawl that came less far seemed dearer, by up to 11 %."""
-    control, crawls = [9.0, 9.0], range(len(reached))  # it goes through its work several times
+
+
+@given(CRAWLS, st.floats(0, 0.3))
+def test_turns_count_in_the_same_part_of_every_crawl(
+    reached: list[list[float]], inner: float
+) -> None:
+    """First pages cost more: who came less far, or began to count earlier, seemed dearer."""
+    control, crawls = [1.0, 9.0, 9.0], range(len(reached))  # it goes through its work many times
     turns = fabricated([*reached, control])
-    found, until = level(turns, crawls)
-    if max(shares[0] for shares in reached) > min(shares[-1] for shares in reached):
-        assert (found, until) == (turns, None)  # nothing would be left of one
+    found, window = level(turns, crawls, inner)
+    expected = Window(
+        since=max(inner, *(shares[0] for shares in reached)),
+        until=min(shares[-1] for shares in reached),
+    )
+    kept = [
+        [
+            end
+            for start, end in pairwise(shares)
+            if expected.since <= start and end <= expected.until
+        ]
+        for shares in reached
+    ]
+    if not all(kept):
+        assert (found, window) == (turns, None)  # nothing would be left of one
         return
-    assert counted_of(found, len(reached)) == control
-    assert until == min(shares[-1] for shares in reached)
-    assert all(share <= until for t in crawls for share in counted_of(found, t))
-    slowest = min(crawls, key=lambda t: reached[t][-1])
-    assert counted_of(found, slowest) == reached[slowest]
+    assert window == expected
+    assert [counted_of(found, taker) for taker in crawls] == kept
+    assert counted_of(found, len(reached)) == control[1:]
+
+
+def test_a_crawl_that_no_turn_counts_of_decides_nothing() -> None:
+    """Its process ended: the others' turns still count where all that are left have them."""
+    turns = fabricated([[0.1, 0.3, 0.5], [0.05], [0.2, 0.4, 0.6]])
+    found, window = level(turns, range(3), 0.1)
+    assert window == Window(since=0.2, until=0.5)
+    assert [counted_of(found, taker) for taker in range(3)] == [[0.5], [], [0.4]]
