@@ -10,7 +10,7 @@ that a label with many threads fetches in each turn until it works as it does wi
 
 The weights (weights.toml) need not be exact. If one is wrong, a crawl ends early, and the turns of
 its block with it. The others' crawls then go on uncounted, and that time is lost. Where the first
-pages of a site cost more than the others, turns count up to the same place of every crawl
+pages of a site cost more than the others, turns count in the same part of every crawl
 (:func:`bench.run.turns.level`).
 
 The constants describe the machine of the reference campaign.

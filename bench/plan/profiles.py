@@ -143,7 +143,7 @@ def quick() -> Profile:
         "under 4 minutes: the default; ten charts, with an interval for each headline",
         points=(
             replace(
-                points.throughput(100, 10_000, all_seven),
+                points.throughput(100, 12_000, all_seven),
                 varied=(TWIN.of(BASE), PAIR),
                 controls=(),
             ),
@@ -317,7 +317,7 @@ def interpreters() -> Profile:
         "interpreters",
         "for python -m bench study interpreters: 27 s for each model on each interpreter",
         points=(
-            replace(points.throughput(100, 5000, usually(MODELS, 5)), controls=()),
+            replace(points.throughput(100, 10_000, usually(MODELS, 5)), controls=()),
             points.c10k(2000, usually(MODELS, 5)),
             points.processors("shared", 8000, only((BASE, FREE, *ON_ALL), 5)),
         ),

@@ -57,8 +57,12 @@ from server.models.catalogue import SERVERS
 
 PAGE_BYTES = 2048
 FANOUT = 10
-INNER_SHARE = 1 / FANOUT
-"""The share of a tree's pages that have links to new ones. They come first."""
+DEAR_SHARE = 0.2
+"""Up to this share of a crawl a page of a tree costs more than behind it.
+
+The first tenth has the links to new pages, and the second is still dearer. Then all are alike:
+docs/notebook/method-studies.md, "Where the turns of a crawl begin".
+"""
 SITE_SEED = 1
 WARMUP_SITE = f"tree:200:{FANOUT}:{PAGE_BYTES}"
 WAITING_DELAY = "lognormal:50"

@@ -272,7 +272,7 @@ def _reading(taker: Taker) -> _TurnReading:
     return _TurnReading(exchanges, cpu_s, taker.other.cpu_s(), at)
 
 
-# --- the same place of each crawl --------------------------------------------------------
+# --- the same part of each crawl ---------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,15 +284,15 @@ class Window:
 
 
 def level(
-    turns: list[TurnTaken], among: Collection[int], inner: float
+    turns: list[TurnTaken], among: Collection[int], dear: float
 ) -> tuple[list[TurnTaken], Window | None]:
     """Count the turns of these takers only in the same part of each of their crawls.
 
-    The part begins behind ``inner``, the share of pages with new links, and where all crawls count;
+    The part begins behind ``dear``, the share of pages that cost more, and where all crawls count;
     it ends at the place that each of them reached. Returns it too. It is None, and nothing changes,
     if no turn counts, or if nothing would be left of one of the crawls.
 
-    Pages with new links come first in a tree. They cost twice as much as the others, most of which
+    The first pages of a tree have links to new ones and cost up to twice as much, most of which
     every backend pays alike. So the ratio of two backends depends on how many of them count.
     Slots fill at different shares, since a site is as small as its backend is slow. And if a
     weight is wrong (:mod:`bench.plan.durations`), one crawl comes further than another.
@@ -313,7 +313,7 @@ def level(
     if not counted:
         return turns, None
     window = Window(
-        since=max(inner, *(span[0][0] for span in counted)),
+        since=max(dear, *(span[0][0] for span in counted)),
         until=min(span[-1][1] for span in counted),
     )
 

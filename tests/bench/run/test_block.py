@@ -404,12 +404,12 @@ def test_a_crawl_that_ended_in_its_turn_counts_in_the_same_part(
     ended.worker = mock.MagicMock(**{"process.poll.return_value": code})
     taken = [
         TurnTaken(place, number, 0.0, 0.01, 0.01, 0.0, 100, None, counted=True, reached=reached)
-        for place, shares in enumerate([(0.1, 0.4, 0.9), (0.1, 0.3, 0.5)])
+        for place, shares in enumerate([(0.2, 0.4, 0.9), (0.2, 0.3, 0.5)])
         for number, reached in enumerate(shares, FILLING)
     ]
     taken = [replace(turn, counted=turn.round != FILLING) for turn in taken]
     leveled, window = running.evenly(taken, [ended, slow])
-    assert window == Window(since=0.1, until=0.5)
+    assert window == Window(since=0.2, until=0.5)
     assert [turn.counted for turn in leveled if turn.taker == 0].count(True) == counted
     ended.point = HOLDING  # a list, whose pages are alike
     assert running.evenly(taken, [ended, slow]) == (taken, None)

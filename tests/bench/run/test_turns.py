@@ -388,14 +388,14 @@ CRAWLS = st.lists(
 
 @given(CRAWLS, st.floats(0, 0.3))
 def test_turns_count_in_the_same_part_of_every_crawl(
-    reached: list[list[float]], inner: float
+    reached: list[list[float]], dear: float
 ) -> None:
     """First pages cost more: who came less far, or began to count earlier, seemed dearer."""
     control, crawls = [1.0, 9.0, 9.0], range(len(reached))  # it goes through its work many times
     turns = fabricated([*reached, control])
-    found, window = level(turns, crawls, inner)
+    found, window = level(turns, crawls, dear)
     expected = Window(
-        since=max(inner, *(shares[0] for shares in reached)),
+        since=max(dear, *(shares[0] for shares in reached)),
         until=min(shares[-1] for shares in reached),
     )
     kept = [
