@@ -399,7 +399,10 @@ def test_a_crawl_that_ended_in_its_turn_counts_in_the_same_part(
     code: int | None, counted: int
 ) -> None:
     """On a busy machine a turn is long enough for a fast crawl's worker to finish and end."""
-    ended, slow = Crawling.__new__(Crawling), mock.MagicMock(broke_off=False)
+    ended, slow = (
+        Crawling.__new__(Crawling),
+        mock.MagicMock(broke_off=False, point=TURNED, label=Label("async_await")),
+    )
     ended.lost, ended.label, ended.point = "in its turn", Label("callbacks"), TURNED
     ended.worker = mock.MagicMock(**{"process.poll.return_value": code})
     taken = [
@@ -411,6 +414,8 @@ def test_a_crawl_that_ended_in_its_turn_counts_in_the_same_part(
     leveled, window = running.evenly(taken, [ended, slow])
     assert window == Window(since=0.2, until=0.5)
     assert [turn.counted for turn in leveled if turn.taker == 0].count(True) == counted
+    slow.label = Label("httpx")  # so heavy that its first pages matter little
+    assert running.evenly(taken, [ended, slow])[1] != window
     ended.point = HOLDING  # a list, whose pages are alike
     assert running.evenly(taken, [ended, slow]) == (taken, None)
 
