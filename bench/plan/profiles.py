@@ -147,7 +147,7 @@ def quick() -> Profile:
                 varied=(TWIN.of(BASE), PAIR),
                 controls=(),
             ),
-            replace(points.throughput(10, 7000, twice), varied=()),
+            replace(points.throughput(10, 9_000, twice), varied=()),
             replace(points.throughput(1000, 12_000, twice), varied=()),
             points.c10k(300, twice),
             *(points.c10k(connections, once) for connections in (600, 1000, 3000)),
@@ -158,7 +158,7 @@ def quick() -> Profile:
             points.openloop(16_000, 0.1, twice),
             points.openloop(100_000, 0.03, once),
             points.mixed(10, 500, 0.3, only(("async_await", *REMEDIES[:2]), 5)),
-            points.in_modes("connect", 100, 18_500, only(ON_ASYNCIO, 5)),
+            points.in_modes("connect", 100, 17_500, only(ON_ASYNCIO, 5)),
         ),
         backends=(*MODELS, *OTHER_LIBRARIES, *REMEDIES[:2]),
     )
