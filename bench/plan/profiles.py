@@ -158,7 +158,7 @@ def quick() -> Profile:
             points.openloop(16_000, 0.1, twice),
             points.openloop(100_000, 0.03, once),
             points.mixed(10, 500, 0.3, only(("async_await", *REMEDIES[:2]), 5)),
-            points.in_modes("connect", 100, 17_000, only(ON_ASYNCIO, 5)),
+            points.in_modes("connect", 100, 16_500, only(ON_ASYNCIO, 5)),
         ),
         backends=(*MODELS, *OTHER_LIBRARIES, *REMEDIES[:2]),
     )
