@@ -315,13 +315,14 @@ class Switches(Record):
 class Turns(Record):
     """How a trial ran that took turns with the other labels of its block.
 
-    Only turns of counted rounds are in the sums: those in which every slot of every
-    label had work. Throughput and processor time of the trial come from them.
+    Only counted turns are in the sums. In their round every slot of every label had work, and in
+    a crawl they lie in the part that counts of all (:class:`TurnsRecord`). Throughput and processor
+    time of the trial come from them.
     """
 
     turn_s: Amount  # the intended length of a turn
     taken: Count  # number of turns
-    counted: Count  # turns in counted rounds: all sums here are of these
+    counted: Count  # all sums here are of these turns
     exchanges: Count  # completed in counted turns
     wall_s: Amount  # of counted turns
     cpu_s: Amount  # the worker's in them, its child processes included
@@ -557,7 +558,7 @@ class TurnsRecord(Columnar):
     labels: tuple[str, ...]  # all that were alive
     label: list[Whole]  # index into labels
     round: list[Whole]  # running number
-    counted: list[bool]  # whether its round counts
+    counted: list[bool]  # whether it counts
     began_us: list[Whole]  # since the first turn
     wall_us: list[Whole]
     cpu_us: list[Whole]

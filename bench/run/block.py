@@ -193,8 +193,8 @@ def evenly(
 
     Those of a list are all alike. A control goes through its work several times. A crawl that
     broke off did not get so far as the others; one that ended in its turn is done. A heavy backend
-    has so small a site that little would be left of the others, and its first pages cost it no more
-    than 2 % above the rest.
+    has so small a site that little would be left of the others, and its dear pages add no more than
+    2 % to its mean.
     """
     if trials[0].point.urls is not None:
         return turns, None
