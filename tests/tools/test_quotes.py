@@ -30,6 +30,13 @@ def most() -> Numbers:
 
 
 @pytest.fixture(scope="module")
+def first() -> Numbers:
+    """Of the machine that others are compared with in docs/notebook/another-machine.md."""
+    *_, last = next(g for g in campaigns.published().groups if g.processor == "AMD EPYC").campaigns
+    return Numbers(committed.analysis(f"headlines/{last.campaign}"))
+
+
+@pytest.fixture(scope="module")
 def numbers() -> Numbers:
     return Numbers(committed.analysis())
 
@@ -152,7 +159,9 @@ def test_what_one_campaign_alone_says_is_not_among_what_several_say() -> None:
     several, one = text.split("<!-- headlines:")[1].split("\nFrom one campaign:\n")
     sentences = [line for line in several.splitlines() if line.startswith("- ")]
     assert len(sentences) > len(CITES)
-    assert all("** (3 processors: " in sentence for sentence in sentences)
+    # Of a p99 only campaigns that warmed up have a number, which are of one processor.
+    of_all = [sentence for sentence in sentences if "`open_loop`" not in sentence]
+    assert all("** (3 processors: " in sentence for sentence in of_all)
     assert "`against-uvloop`" in one
 
 
@@ -172,12 +181,12 @@ def test_so_many_campaigns_lie_in_the_interval_of_those_before(most: Numbers) ->
     assert f"had {held} of {count} numbers" in words("method.md")
 
 
-def test_so_many_numbers_of_other_machines_lie_in_the_published_intervals(most: Numbers) -> None:
+def test_so_many_numbers_of_other_machines_lie_in_the_published_intervals(first: Numbers) -> None:
     """ "One is outside, and once", said the page when three of the fourth campaign were."""
-    own = sure(most.group).numbers
+    own = sure(first.group).numbers
     quotes = [
         f"{question.NAME}/{key}"
-        for question, answer in answers(most.analysis)
+        for question, answer in answers(first.analysis)
         for name, (head, _) in answer.findings(question.NAME).items()
         if name in CITES and head
         for key in head.quotes
@@ -185,7 +194,7 @@ def test_so_many_numbers_of_other_machines_lie_in_the_published_intervals(most: 
     assert len(quotes) == 7
     text = words("notebook/another-machine.md")
     outside: dict[str, list[int]] = {}
-    for other in campaigns.elsewhere(most.analysis.campaign.environment):
+    for other in campaigns.elsewhere(first.analysis.campaign.environment):
         # Of response times only the trials that warmed up have any.
         both = own.keys() & other.numbers.keys()
         held: list[int] = []
@@ -205,4 +214,4 @@ def test_so_many_numbers_of_other_machines_lie_in_the_published_intervals(most: 
     assert "In the ninth one is" in text
     assert outside["Intel Xeon"] == [1, 0, 0, 3, 1, 1, 0, 0, 1]
     assert "Of the seven that README cites, one is outside" in text
-    assert outside["AMD EPYC family 26 model 2"] == [0, 1, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0]
+    assert outside["AMD EPYC family 26 model 2"] == [0, 1, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0, 0]
