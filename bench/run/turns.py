@@ -118,7 +118,8 @@ class TurnTaken:
     wait_s: float | None = None
     # Of resuming and stopping many threads, and of what they did meanwhile; in none of the others.
     aside_s: float = 0.0
-    reached: float = 0.0  # the share of its exchanges that the crawl had completed at its end
+    started: float = 0.0  # the share of its exchanges that the crawl had completed at its start
+    reached: float = 0.0  # and at its end
 
 
 @contextmanager
@@ -246,6 +247,7 @@ def take_turn(taker: Taker, index: int, number: int) -> TurnTaken:
         counted=False,
         wait_s=None if waited is None or waited_after is None else waited_after - waited,
         aside_s=after.cpu_s - before.cpu_s - spent if many else 0.0,
+        started=before.exchanges / taker.total,
         reached=after.exchanges / taker.total,
     )
 
@@ -282,6 +284,9 @@ class Window:
     since: float
     until: float
 
+    def has(self, turn: TurnTaken) -> bool:
+        return self.since <= turn.started and turn.reached <= self.until
+
 
 def level(
     turns: list[TurnTaken], among: Collection[int], dear: float
@@ -297,32 +302,17 @@ def level(
     Slots fill at different shares, since a site is as small as its backend is slow. And if a
     weight is wrong (:mod:`bench.plan.durations`), one crawl comes further than another.
     """
-    began, last = [], dict.fromkeys(among, 0.0)
-    for turn in turns:
-        began.append(last.get(turn.taker, 0.0))
-        last[turn.taker] = turn.reached
-    spans = {
-        place: [
-            (start, turn.reached)
-            for start, turn in zip(began, turns, strict=True)
-            if turn.taker == place and turn.counted
-        ]
-        for place in among
-    }
-    counted = [span for span in spans.values() if span]
+    crawls = [[turn for turn in turns if turn.taker == place and turn.counted] for place in among]
+    counted = [crawl for crawl in crawls if crawl]
     if not counted:
         return turns, None
     window = Window(
-        since=max(dear, *(span[0][0] for span in counted)),
-        until=min(span[-1][1] for span in counted),
+        since=max(dear, *(crawl[0].started for crawl in counted)),
+        until=min(crawl[-1].reached for crawl in counted),
     )
-
-    def inside(start: float, end: float) -> bool:
-        return window.since <= start and end <= window.until
-
-    if not all(any(inside(*each) for each in span) for span in counted):
+    if not all(any(map(window.has, crawl)) for crawl in counted):
         return turns, None
     return [
-        replace(t, counted=t.counted and (t.taker not in among or inside(start, t.reached)))
-        for start, t in zip(began, turns, strict=True)
+        replace(turn, counted=turn.counted and (turn.taker not in among or window.has(turn)))
+        for turn in turns
     ], window

@@ -46,7 +46,7 @@ def test_the_example_of_the_help_advises_from_the_reference(
     assert main(["advise", *EXAMPLE]) == DONE
     said = capsys.readouterr().out
     # Its millisecond of work is nearly all of a page on the quick machine of the reference.
-    for words in ("your own work is 9", "processors", "callbacks", "costs of a client"):
+    for words in ("your own work is 93 %", "processors", "callbacks", "costs of a client"):
         assert words in unwrapped(said)
     assert "callbacks_poll" not in said
     assert max(map(len, said.splitlines())) <= advise.WIDTH

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -43,7 +44,7 @@ from bench.plan.workloads import (
 from bench.run import block as running
 from bench.run import judge
 from bench.run.trial import Bench, Crawling, Serving, Trial, made, start_server
-from bench.run.turns import FILLING, TurnTaken, Window
+from bench.run.turns import TurnTaken, Window
 from bench.schema import CeilingRecord, Shares, TrialRecord, Turns, TurnsRecord
 from bench.sides.protocol import WORK_EVERY
 from bench.sides.servers import Server, ServerError, Tls
@@ -406,16 +407,16 @@ def test_a_crawl_that_ended_in_its_turn_counts_in_the_same_part(
     ended.lost, ended.label, ended.point = "in its turn", Label("callbacks"), TURNED
     ended.worker = mock.MagicMock(**{"process.poll.return_value": code})
     taken = [
-        TurnTaken(place, number, 0.0, 0.01, 0.01, 0.0, 100, None, counted=True, reached=reached)
+        TurnTaken(place, number, 0.0, 0.01, 0.01, 0.0, 100, None, True, started=start, reached=end)
         for place, shares in enumerate([(0.2, 0.4, 0.9), (0.2, 0.3, 0.5)])
-        for number, reached in enumerate(shares, FILLING)
+        for number, (start, end) in enumerate(pairwise(shares))
     ]
-    taken = [replace(turn, counted=turn.round != FILLING) for turn in taken]
     leveled, window = running.evenly(taken, [ended, slow])
     assert window == Window(since=0.2, until=0.5)
     assert [turn.counted for turn in leveled if turn.taker == 0].count(True) == counted
     slow.label = Label("httpx")  # so heavy that its first pages matter little
-    assert running.evenly(taken, [ended, slow])[1] != window
+    alone = Window(since=0.2, until=0.9) if counted == 1 else None
+    assert running.evenly(taken, [ended, slow])[1] == alone
     ended.point = HOLDING  # a list, whose pages are alike
     assert running.evenly(taken, [ended, slow]) == (taken, None)
 

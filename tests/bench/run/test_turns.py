@@ -242,6 +242,7 @@ def test_only_the_one_whose_turn_it_is_runs(takers: list[Counting]) -> None:
             sum(turn.cpu_s for turn in mine), abs=1e-3
         )
         assert taker.count() - counts[number] == sum(turn.exchanges for turn in mine)
+        assert all(before.reached == turn.started for before, turn in pairwise(mine))
 
 
 @pytest.mark.parametrize("once", [False, True])
@@ -371,9 +372,11 @@ def test_killing_the_harness_leaves_no_stopped_process_behind() -> None:
 def fabricated(reached: Sequence[Sequence[float]]) -> list[TurnTaken]:
     """Turns of takers that had done these shares at their ends; the first one fills slots."""
     return [
-        TurnTaken(taker, number, 0.0, 0.01, 0.01, 0.01, 1, None, number != FILLING, reached=share)
+        TurnTaken(
+            taker, number, 0.0, 0.01, 0.01, 0.01, 1, None, number >= 0, started=start, reached=end
+        )
         for taker, shares in enumerate(reached)
-        for number, share in enumerate(shares, FILLING)
+        for number, (start, end) in enumerate(pairwise([0.0, *shares]), FILLING)
     ]
 
 
