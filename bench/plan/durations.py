@@ -74,6 +74,13 @@ A backend with a thousand slots reads hundreds of answers before it takes the ne
 that a turn of 10 ms is part of one pass over its slots.
 """
 
+WARM_S = 0.005
+"""How long a backend runs before its turn counts: the caches hold what ran before it.
+
+Without that, async libraries seem up to 10 % dearer against callbacks, and more so while other
+guests of the host use the caches: see docs/notebook/method-studies.md.
+"""
+
 ONLY_TURN_S = 0.040
 """The only turn in a round of a backend with several threads; all others take two.
 

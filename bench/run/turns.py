@@ -42,7 +42,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
 from bench.machine import host
-from bench.plan.durations import LONG_TURN_SLOTS, TURN_S
+from bench.plan.durations import LONG_TURN_SLOTS, TURN_S, WARM_S
 from bench.sides.group import GroupEndedError
 from bench.sides.process import interruptible
 from bench.sides.sides import Sides
@@ -72,6 +72,7 @@ class Taker(Sides, ABC):
     turn_s = TURN_S
     once = False  # takes one turn in each round, in the middle of it
     begun = False
+    stopped_at = 0.0  # on the monotonic clock
     lost: str | None = None
 
     def go(self) -> None:
@@ -203,35 +204,22 @@ def take_turn(taker: Taker, index: int, number: int) -> TurnTaken:
     up to 4 ms ago with one thread, microseconds ago with many. So a worker with many is read
     while it runs, after all its threads have resumed and before they stop.
     """
-    worker, stolen, waited = taker.tested, host.steal(taker.processors), taker.tested.wait_s()
-    many = worker.many and number != FILLING
+    worker, begun = taker.tested, number != FILLING
+    many = worker.many and begun
+    if begun and not many:
+        with running(taker):
+            time.sleep(WARM_S)
+    stolen, waited = host.steal(taker.processors), worker.wait_s()
     before = first = _reading(taker)
-    try:
-        taker.other.resume()
-        worker.resume()
-        if not taker.begun:
-            taker.begun = True
-            taker.go()
-        with interruptible():
-            if many:
-                time.sleep(RESUME_S * worker.threads)
-                if taker.settles:
-                    _settle(taker, before.exchanges)
-                first = _reading(taker)
-            time.sleep(taker.turn_s)
+    with running(taker):
+        if many:
+            time.sleep(max(RESUME_S * worker.threads, WARM_S))
+            if taker.settles:
+                _settle(taker, before.exchanges)
+            first = _reading(taker)
+        time.sleep(taker.turn_s)
         last = _reading(taker) if many else None
-    finally:
-        try:
-            worker.stop()
-        except GroupEndedError:
-            taker.lost = "the worker ended in its turn"
-        stopped_at = time.monotonic()
-        try:
-            taker.look()
-            taker.other.stop()
-        except GroupEndedError:
-            taker.lost = taker.lost or "the process at the other end ended"
-    after = replace(_reading(taker), at=stopped_at)
+    after = replace(_reading(taker), at=taker.stopped_at)
     last = last or after
     stolen_after, waited_after = host.steal(taker.processors), worker.wait_s()
     spent = last.cpu_s - first.cpu_s
@@ -250,6 +238,33 @@ def take_turn(taker: Taker, index: int, number: int) -> TurnTaken:
         started=before.exchanges / taker.total,
         reached=after.exchanges / taker.total,
     )
+
+
+@contextmanager
+def running(taker: Taker) -> Iterator[None]:
+    """Let it run meanwhile. The other end resumes first and stops last, so that it is there.
+
+    An interrupt passes through, and the taker is stopped first.
+    """
+    try:
+        taker.other.resume()
+        taker.tested.resume()
+        if not taker.begun:
+            taker.begun = True
+            taker.go()
+        with interruptible():
+            yield
+    finally:
+        try:
+            taker.tested.stop()
+        except GroupEndedError:
+            taker.lost = "the worker ended in its turn"
+        taker.stopped_at = time.monotonic()
+        try:
+            taker.look()
+            taker.other.stop()
+        except GroupEndedError:
+            taker.lost = taker.lost or "the process at the other end ended"
 
 
 def _settle(taker: Taker, before: int) -> None:
