@@ -106,8 +106,8 @@ def once(point: Point, label: Label) -> bool:
 
 
 def round_s(point: Point, label: Label) -> float:
-    """How long a label's turns in a round should be together."""
-    return turn_s(point, label) * (1 if once(point, label) else 2)
+    """How long a label runs in a round: its turns, and before each of them."""
+    return (WARM_S + turn_s(point, label)) * (1 if once(point, label) else 2)
 
 
 def weight(point: Point, label: Label) -> float:
