@@ -321,6 +321,7 @@ class Turns(Record):
     """
 
     turn_s: Amount  # the intended length of a turn
+    warm_s: Amount | None = None  # how long the label ran before each that counts; None: not at all
     taken: Count  # number of turns
     counted: Count  # all sums here are of these turns
     exchanges: Count  # completed in counted turns

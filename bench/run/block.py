@@ -26,7 +26,7 @@ from bench.conditions import Params
 from bench.controls import CONTROLS, FAMILY
 from bench.histograms import FloatArray, encode_latency
 from bench.machine import cpu, host
-from bench.plan.durations import weight
+from bench.plan.durations import WARM_S, weight
 from bench.plan.workloads import DEAR_SHARE, SITE_SEED, Point
 from bench.run.trial import Trial
 from bench.run.turns import TurnTaken, Window, level, take_turns
@@ -230,6 +230,7 @@ def summary(turns: list[TurnTaken], labels: list[str], place: int, trial: Trial)
     trial.waited_s = whole(turn.wait_s for turn in counted)
     return Turns(
         turn_s=trial.turn_s,
+        warm_s=WARM_S,
         taken=len(own),
         counted=len(counted),
         exchanges=sum(turn.exchanges for turn in counted),

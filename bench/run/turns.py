@@ -16,6 +16,10 @@ process that would not run in a whole trial.
 First each label runs until all its slots are busy, turn after turn; that does not
 count, and the others keep their pages meanwhile. Then come the rounds.
 
+A turn counts only after its label has run for :data:`bench.plan.durations.WARM_S`: the processor's
+caches hold the programs of those that ran before it, and what filling them costs depends on who
+they were and on other guests of the host.
+
 Stopping is not free. Every thread has to be woken to stop and again to go on: about 6 and
 8 microseconds each, so 14 ms for a thousand. Of a label with many threads a turn therefore
 counts from when they have all resumed until just before they are stopped. With a thousand
@@ -195,14 +199,12 @@ def take_turns(
 
 
 def take_turn(taker: Taker, index: int, number: int) -> TurnTaken:
-    """One turn: resume the other end and what is tested, wait, and stop them.
+    """One turn: let the other end and what is tested run until the caches are theirs, and count.
 
-    The other end resumes first and stops last, so that it is there for all of the turn.
-
-    A worker with few threads is read before it resumes and after it has stopped, when its
-    clock is exact. The clock of a running process is exact to its last switch of threads:
-    up to 4 ms ago with one thread, microseconds ago with many. So a worker with many is read
-    while it runs, after all its threads have resumed and before they stop.
+    A worker with few threads is stopped in between, and read before it resumes and after it has
+    stopped, when its clock is exact. The clock of a running process is exact to its last switch of
+    threads: up to 4 ms ago with one thread, microseconds ago with many. So a worker with many is
+    read while it runs, after all its threads have resumed and before they stop.
     """
     worker, begun = taker.tested, number != FILLING
     many = worker.many and begun

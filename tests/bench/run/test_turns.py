@@ -237,12 +237,24 @@ def test_only_the_one_whose_turn_it_is_runs(takers: list[Counting]) -> None:
     turns = take_turns(takers, random.Random(3), rounds=5)
     for number, taker in enumerate(takers):
         mine = [turn for turn in turns if turn.taker == number]
-        # Everything that a worker used or did was in its own turns.
-        assert taker.tested.cpu_s() - used[number] == pytest.approx(
-            sum(turn.cpu_s for turn in mine), abs=1e-3
-        )
-        assert taker.count() - counts[number] == sum(turn.exchanges for turn in mine)
-        assert all(before.reached == turn.started for before, turn in pairwise(mine))
+        # Everything that a worker used or did was in its own turns, or right before each.
+        assert taker.tested.cpu_s() - used[number] >= sum(turn.cpu_s for turn in mine) - 1e-3
+        assert taker.count() - counts[number] >= sum(turn.exchanges for turn in mine)
+        assert taker.count() / taker.total == mine[-1].reached
+        for before, turn in pairwise(mine):
+            assert before.reached <= turn.started
+            assert turn.started + turn.exchanges / taker.total == pytest.approx(turn.reached)
+
+
+def test_a_turn_counts_only_after_its_label_has_run(made: list[MadeTaker]) -> None:
+    """A page that came right after another backend's cost async/await 10 % more than the next."""
+    turns = take_turns(made, random.Random(3))
+    for number, taker in enumerate(made):
+        mine = [turn for turn in turns if turn.taker == number]
+        assert {turn.exchanges for turn in mine} == {taker.each}
+        for before, turn in pairwise(mine):
+            left_out = 1000 * (turn.started - before.reached)
+            assert left_out == pytest.approx(0 if turn.round == FILLING else taker.each)
 
 
 @pytest.mark.parametrize("once", [False, True])
@@ -272,7 +284,6 @@ def test_rounds_in_which_a_slot_may_be_idle_do_not_count(made: list[MadeTaker]) 
     assert made[2].count() > 1000 - 2 * 20
     assert not any(turn.counted for turn in last)
     assert len({turn.round for turn in turns if turn.counted}) == last[0].round
-    assert sum(turn.exchanges for turn in turns) == sum(taker.count() for taker in made)
 
 
 def test_an_interrupt_or_a_deadline_ends_the_turns_with_everything_stopped(
@@ -313,7 +324,7 @@ def test_resuming_and_stopping_many_threads_is_no_part_of_a_turn(takers: list[Co
             assert turn.exchanges <= taker.count() - counted
         else:
             assert turn.aside_s == 0
-            assert turn.exchanges == taker.count() - counted
+            assert turn.exchanges == round(taker.total * (turn.reached - turn.started))
 
 
 def test_with_many_threads_that_settle_a_turn_begins_when_each_slot_has_worked(
@@ -349,8 +360,8 @@ def test_a_taker_of_which_a_side_ends_is_lost_and_the_others_go_on(
         "the process at the other end ended",
     ]
     assert {turn.taker for turn in turns if turn.counted} == {0}
-    # The round in which one is lost is not whole: two turns to fill its slots, two in the first.
-    with mock.patch.object(made[1].other, "stop", side_effect=[None] * 4 + [GroupEndedError]):
+    # The round in which one is lost is not whole: two turns fill its slots, and a round has four.
+    with mock.patch.object(made[1].other, "stop", side_effect=[None] * 6 + [GroupEndedError] * 2):
         turns = take_turns(made, random.Random(3), rounds=3)
     assert {turn.round for turn in turns if turn.counted} == {0, 2}
 
