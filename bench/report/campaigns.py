@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from bench import BenchError, filesystem, store
+from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.analysis.stats import AT_LEVEL, Spread
 from bench.analysis.stats.campaigns import (
@@ -44,6 +45,9 @@ FOLDER: Final = RESULTS / "headlines"
 """The campaigns that are published."""
 PUBLISHED: Final = ROOT / "bench" / "reference" / "headlines.json"
 """What they gave; ``python -m tools.rebuild headlines`` writes it."""
+
+IN_TURNS: Final = ("page", "churn", "serve")
+"""The questions whose numbers are of turns."""
 
 
 class CombineError(BenchError):
@@ -170,6 +174,12 @@ def numbers(analysis: Analysis) -> dict[str, Number]:
     }
 
 
+def way_of_turns(analysis: Analysis) -> float | None:
+    """Seconds that a label runs before its turn counts; None: it counts from a cold start."""
+    turns = (trial.turns for trial in stats.trials_of(analysis.records))
+    return next((each.warm_s for each in turns if each), None)
+
+
 def combine(campaigns: Sequence[Path]) -> Groups:
     """Combine campaigns given by folder, in groups; the published ones by default.
 
@@ -205,7 +215,16 @@ def combine(campaigns: Sequence[Path]) -> Groups:
 
 
 def _group(python: str, on: str, profile: str, analyses: Sequence[Analysis]) -> CampaignGroup:
-    numbers_of = [numbers(analysis) for analysis in analyses]
+    """Numbers of turns are only of campaigns whose turns count as those of the newest one do."""
+    ways = [way_of_turns(analysis) for analysis in analyses]
+    numbers_of = [
+        {
+            key: number
+            for key, number in numbers(analysis).items()
+            if way == ways[-1] or key.partition("/")[0] not in IN_TURNS
+        }
+        for analysis, way in zip(analyses, ways, strict=True)
+    ]
     first = independent([analysis.campaign for analysis in analyses])
     quantities = {}
     for key, number in {key: number for own in numbers_of for key, number in own.items()}.items():

@@ -20,6 +20,7 @@ from pydantic import BaseModel
 from bench.analysis import stats
 from bench.analysis.analysis import Analysis
 from bench.conditions.recorders import fairness
+from bench.plan.durations import WARM_S
 from bench.plan.participants import Label, on_each, twin_of
 from bench.questions import analysis_of
 from bench.schema import (
@@ -561,10 +562,11 @@ def where(
     return replaced(records, lambda trial: made(trial) if met(trial) else trial)
 
 
-def in_turns(trial: TrialRecord, us: float) -> TrialRecord:
+def in_turns(trial: TrialRecord, us: float, warm_s: float | None = WARM_S) -> TrialRecord:
     """The trial as if it had taken turns, at so many microseconds per exchange."""
     turns = Turns(
         turn_s=0.01,
+        warm_s=warm_s,
         taken=60,
         counted=50,
         exchanges=1000,

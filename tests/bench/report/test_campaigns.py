@@ -15,6 +15,7 @@ from bench.analysis.stats.campaigns import Combined
 from bench.cli import DONE, USAGE
 from bench.machine import environment as machine
 from bench.machine import procfs
+from bench.plan.durations import WARM_S
 from bench.questions import analysis_in
 from bench.questions.question import Headline
 from bench.report import campaigns, findings
@@ -37,6 +38,7 @@ def made(
     dear: float = 2.0,
     cpu: str = "AMD EPYC",
     profile: str = "headlines",
+    warm_s: float | None = WARM_S,
 ) -> Path:
     """A campaign of its own hour, in which threads cost so many times as much as callbacks."""
     workloads, name = ("throughput", "c10k"), f"2026112{number}-080000-aaaaaa"
@@ -46,7 +48,7 @@ def made(
 
     def turned(trial: TrialRecord) -> TrialRecord:
         us = 20.0 * (dear if trial.label == "threads" else 1.0) * (1 + trial.block / 100)
-        return in_turns(trial, us) if trial.point == "throughput-100" else trial
+        return in_turns(trial, us, warm_s) if trial.point == "throughput-100" else trial
 
     head, *lines = replaced(made, turned)
     head = altered(head, campaign=name, created=created, environment=found, profile=profile)
@@ -107,6 +109,22 @@ def test_only_what_is_alike_is_combined_and_near_campaigns_count_once(tmp_path: 
     assert [one.counts_with for one in oldest.campaigns] == [0, 0]
     assert "counts with campaign 1" in oldest.table().notes[1]
     assert oldest.table().notes[2] == "of several versions: uvloop 0.21.0 and 0.22.1"
+
+
+def test_turns_that_count_from_a_cold_start_are_left_out_once_newer_ones_do_not(
+    tmp_path: Path,
+) -> None:
+    """They made async libraries dearer against callbacks, by what other guests of the host did."""
+    cold = [made(tmp_path, number, dear=3.0, warm_s=None) for number in (1, 2)]
+    (group,) = campaigns.combine(cold).groups
+    assert group.numbers[RATIO].combined.campaigns == 2
+    (group,) = campaigns.combine([*cold, made(tmp_path, 3, dear=2.0)]).groups
+    assert [value and value.value for value in group.numbers[RATIO].values] == [
+        None,
+        None,
+        pytest.approx(2.0),
+    ]
+    assert group.numbers["memory/plain/threads"].combined.campaigns == 3
 
 
 @pytest.mark.parametrize(
