@@ -175,7 +175,7 @@ class Exchange:
                 # message itself was complete, and only the connection is unusable.
                 self._conclude(self._verdict())
                 self.keep_alive = False  # a trailer may say it, and not the head
-            elif self._unfold(data) or self._in_trailers(error):
+            elif self._in_trailers(error) or self._unfold(data):
                 data = b""
             else:
                 self._conclude(self._or_too_large("protocol"))
