@@ -287,6 +287,11 @@ class Numbers:
         )
 
     @property
+    def cold(self) -> str:
+        """The processors whose turns all began with cold caches."""
+        return listing([one.processor for one in self._groups if one.turns_after_s[-1] is None])
+
+    @property
     def _groups(self) -> list[CampaignGroup]:
         quoted, few = groups_on(self.analysis.campaign.environment)
         return [*quoted, *few]

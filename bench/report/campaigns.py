@@ -92,6 +92,7 @@ class CampaignGroup(Record):
     profile: str  # another one asks for other work under the same name: hold at 10,000, not 1,000
     several: dict[str, list[str]]  # package -> its versions, where campaigns differ
     campaigns: list[GroupMember]
+    turns_after_s: list[float | None]  # of each campaign: turns count when a label has run so long
     numbers: dict[str, Quantity]  # by question and key: "churn/opening/threads"
 
     @property
@@ -134,7 +135,9 @@ class CampaignGroup(Record):
                 * (member.counts_with != n - 1)
                 for n, member in zip(places, self.campaigns, strict=True)
             ]
-            + [f"of several versions: {name} {listing(of)}" for name, of in self.several.items()],
+            + [f"of several versions: {name} {listing(of)}" for name, of in self.several.items()]
+            + ["in turns: only of campaigns whose turns count as the last one's do"]
+            * (len({*self.turns_after_s}) > 1),
         )
 
 
@@ -251,6 +254,7 @@ def _group(python: str, on: str, profile: str, analyses: Sequence[Analysis]) -> 
         profile=profile,
         several={name: of for name, of in versions.items() if len(of) > 1},
         campaigns=members,
+        turns_after_s=ways,
         numbers=quantities,
     )
 

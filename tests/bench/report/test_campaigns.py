@@ -125,6 +125,8 @@ def test_turns_that_count_from_a_cold_start_are_left_out_once_newer_ones_do_not(
         pytest.approx(2.0),
     ]
     assert group.numbers["memory/plain/threads"].combined.campaigns == 3
+    assert group.turns_after_s == [None, None, WARM_S]
+    assert group.table().notes[-1].startswith("in turns: only of campaigns")
 
 
 @pytest.mark.parametrize(
