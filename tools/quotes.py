@@ -63,7 +63,7 @@ def borne_out(*groups: Sequence[Quantity]) -> bool:
             low, high = ends_of(ratios)
             if low <= 1 <= high:
                 return False
-    rows = [row for group in groups for row in zip(*(q.values for q in group), strict=True)]
+    rows = [row for group in groups for row in zip(*(q.alike for q in group), strict=True)]
     found = [[value.value for value in row if value] for row in rows]
     return all(row == sorted(row, reverse=True) for row in found)
 
@@ -236,10 +236,12 @@ def over_group(group: CampaignGroup, key: str, base: str | None = None) -> Combi
         return None
     if base is None:
         return group.numbers[key].combined
-    pairs = zip(group.numbers[key].values, group.numbers[base].values, strict=True)
+    both = group.numbers[key], group.numbers[base]
+    since = max(quantity.since for quantity in both)
+    pairs = zip(*(quantity.values[since:] for quantity in both), strict=True)
     ratios = (one.value / other.value if one and other else None for one, other in pairs)
     values = (Spread(ratio, ratio, ratio, 1) if ratio else None for ratio in ratios)
-    return combined(counted((member.counts_with for member in group.campaigns), values))
+    return combined(counted((member.counts_with for member in group.campaigns[since:]), values))
 
 
 def page_key(*labels: str) -> str:
@@ -289,7 +291,7 @@ class Numbers:
     @property
     def cold(self) -> str:
         """The processors whose turns all began with cold caches."""
-        return listing([one.processor for one in self._groups if one.turns_after_s[-1] is None])
+        return listing([one.processor for one in self._groups if one.warm_s is None])
 
     @property
     def _groups(self) -> list[CampaignGroup]:

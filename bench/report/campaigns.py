@@ -73,12 +73,18 @@ class Quantity(Record):
     what: str
     unit: str
     values: list[Spread | None]
+    since: int = 0  # the place of the first campaign that is combined: those before count otherwise
     combined: Combined
+
+    @property
+    def alike(self) -> list[Spread | None]:
+        """The values that are combined."""
+        return self.values[self.since :]
 
     @property
     def as_range(self) -> Quantity:
         """The same with its range, where another number of the sentence has no interval."""
-        low, high = ends_of(filter(None, self.values))
+        low, high = ends_of(filter(None, self.alike))
         return self.model_copy(
             update={"combined": replace(self.combined, low=low, high=high, predicted=False)}
         )
@@ -92,7 +98,7 @@ class CampaignGroup(Record):
     profile: str  # another one asks for other work under the same name: hold at 10,000, not 1,000
     several: dict[str, list[str]]  # package -> its versions, where campaigns differ
     campaigns: list[GroupMember]
-    turns_after_s: list[float | None]  # of each campaign: turns count when a label has run so long
+    warm_s: float | None  # how long a label ran before a turn of the last campaign counted
     numbers: dict[str, Quantity]  # by question and key: "churn/opening/threads"
 
     @property
@@ -136,8 +142,10 @@ class CampaignGroup(Record):
                 for n, member in zip(places, self.campaigns, strict=True)
             ]
             + [f"of several versions: {name} {listing(of)}" for name, of in self.several.items()]
-            + ["in turns: only of campaigns whose turns count as the last one's do"]
-            * (len({*self.turns_after_s}) > 1),
+            + [
+                f"in turns, which count otherwise before: combined from campaign {since + 1} on"
+                for since in sorted({number.since for number in self.numbers.values()} - {0})
+            ],
         )
 
 
@@ -177,10 +185,16 @@ def numbers(analysis: Analysis) -> dict[str, Number]:
     }
 
 
-def way_of_turns(analysis: Analysis) -> float | None:
-    """Seconds that a label runs before its turn counts; None: it counts from a cold start."""
-    turns = (trial.turns for trial in stats.trials_of(analysis.records))
-    return next((each.warm_s for each in turns if each), None)
+def ways_of_turns(analyses: Sequence[Analysis]) -> tuple[int, float | None]:
+    """Since which of these campaigns all turns count as the last ones do, and how: ``warm_s``."""
+    ways = [
+        (place, trial.turns.warm_s)
+        for place, analysis in enumerate(analyses)
+        for trial in stats.trials_of(analysis.records)
+        if trial.turns
+    ]
+    last = ways[-1][1] if ways else None
+    return max((place + 1 for place, way in ways if way != last), default=0), last
 
 
 def combine(campaigns: Sequence[Path]) -> Groups:
@@ -218,22 +232,18 @@ def combine(campaigns: Sequence[Path]) -> Groups:
 
 
 def _group(python: str, on: str, profile: str, analyses: Sequence[Analysis]) -> CampaignGroup:
-    """Numbers of turns are only of campaigns whose turns count as those of the newest one do."""
-    ways = [way_of_turns(analysis) for analysis in analyses]
-    numbers_of = [
-        {
-            key: number
-            for key, number in numbers(analysis).items()
-            if way == ways[-1] or key.partition("/")[0] not in IN_TURNS
-        }
-        for analysis, way in zip(analyses, ways, strict=True)
-    ]
+    numbers_of = [numbers(analysis) for analysis in analyses]
     first = independent([analysis.campaign for analysis in analyses])
+    changed, warm_s = ways_of_turns(analyses)
     quantities = {}
     for key, number in {key: number for own in numbers_of for key, number in own.items()}.items():
+        since = changed if key.partition("/")[0] in IN_TURNS else 0
         values = [own[key].found if key in own else None for own in numbers_of]
-        all_ = combined(counted(first, values), stalls=number.stalls)
-        quantities[key] = Quantity(what=number.what, unit=number.unit, values=values, combined=all_)
+        if alike := counted(first[since:], values[since:]):
+            all_ = combined(alike, stalls=number.stalls)
+            quantities[key] = Quantity(
+                what=number.what, unit=number.unit, values=values, since=since, combined=all_
+            )
     members = [
         GroupMember(
             campaign=analysis.campaign.campaign,
@@ -254,7 +264,7 @@ def _group(python: str, on: str, profile: str, analyses: Sequence[Analysis]) -> 
         profile=profile,
         several={name: of for name, of in versions.items() if len(of) > 1},
         campaigns=members,
-        turns_after_s=ways,
+        warm_s=warm_s,
         numbers=quantities,
     )
 

@@ -119,14 +119,14 @@ def test_turns_that_count_from_a_cold_start_are_left_out_once_newer_ones_do_not(
     (group,) = campaigns.combine(cold).groups
     assert group.numbers[RATIO].combined.campaigns == 2
     (group,) = campaigns.combine([*cold, made(tmp_path, 3, dear=2.0)]).groups
-    assert [value and value.value for value in group.numbers[RATIO].values] == [
-        None,
-        None,
-        pytest.approx(2.0),
-    ]
+    ratio = group.numbers[RATIO]
+    assert [value and value.value for value in ratio.values] == pytest.approx([3.0, 3.0, 2.0])
+    assert ratio.combined.value == pytest.approx(2.0)
+    assert ratio.combined.campaigns == 1
+    assert ratio.as_range.combined.high < 3.0
     assert group.numbers["memory/plain/threads"].combined.campaigns == 3
-    assert group.turns_after_s == [None, None, WARM_S]
-    assert group.table().notes[-1].startswith("in turns: only of campaigns")
+    assert group.warm_s == WARM_S
+    assert group.table().notes[-1].startswith("in turns, which count otherwise")
 
 
 @pytest.mark.parametrize(
