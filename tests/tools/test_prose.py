@@ -84,7 +84,7 @@ def test_what_a_page_needs_more_by_the_published_campaigns() -> None:
             keys = [
                 f"page/cpu_ms_per_1000/{point}-100/{label}" for point in ("throughput", "fetch")
             ]
-            both = zip(*(group.numbers[key].values for key in keys), strict=True)
+            both = zip(*(group.numbers[key].alike for key in keys), strict=True)
             rows[label] = [(sure(crawled).value, sure(fetched).value) for crawled, fetched in both]
             more = median(crawled - 1.06 * fetched for crawled, fetched in rows[label])
             cells.append(f"{more:.1f}")
