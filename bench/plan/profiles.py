@@ -129,7 +129,7 @@ def smoke() -> Profile:
 
 
 def quick() -> Profile:
-    """The ten charts of a talk, in three and a half minutes.
+    """The ten charts of a talk, in less than four minutes.
 
     Seven backends, and at least five trials behind each headline: five blocks, or for the line of
     memory over connections five readings, which cover what a 95 % interval promises. Most of a
