@@ -77,7 +77,7 @@ that a turn of 10 ms is part of one pass over its slots.
 WARM_S = 0.005
 """How long a backend runs before its turn counts: the caches hold what ran before it.
 
-Without that, async libraries seem up to 10 % dearer against callbacks, and more so while other
+Without that, async libraries seem some 7 % dearer against callbacks, and more so while other
 guests of the host use the caches: see docs/notebook/method-studies.md.
 """
 

@@ -206,9 +206,9 @@ def take_turn(taker: Taker, index: int, number: int) -> TurnTaken:
     threads: up to 4 ms ago with one thread, microseconds ago with many. So a worker with many is
     read while it runs, after all its threads have resumed and before they stop.
     """
-    worker, begun = taker.tested, number != FILLING
-    many = worker.many and begun
-    if begun and not many:
+    worker, filling = taker.tested, number == FILLING
+    many = worker.many and not filling
+    if not (filling or many):
         with running(taker):
             time.sleep(WARM_S)
     stolen, waited = host.steal(taker.processors), worker.wait_s()
