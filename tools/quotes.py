@@ -289,6 +289,11 @@ class Numbers:
         )
 
     @property
+    def paged(self) -> int:
+        """Over how many campaigns the times of pages and of new connections are combined."""
+        return self._groups[0].numbers[page_key("callbacks")].combined.campaigns
+
+    @property
     def cold(self) -> str:
         """The processors whose turns all began with cold caches."""
         return listing([one.processor for one in self._groups if one.warm_s is None])

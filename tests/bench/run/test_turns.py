@@ -235,6 +235,7 @@ def test_only_the_one_whose_turn_it_is_runs(
     takers: list[Counting], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running, pause = list[int](), time.sleep
+    used = [taker.tested.cpu_s() for taker in takers]
     processes = [psutil.Process(taker.tested.pid) for taker in takers]
 
     def sleep(seconds: float) -> None:
@@ -249,6 +250,9 @@ def test_only_the_one_whose_turn_it_is_runs(
     for number, taker in enumerate(takers):
         mine = [turn for turn in turns if turn.taker == number]
         assert taker.count() / taker.total == mine[-1].reached
+        assert sum(turn.cpu_s for turn in mine) <= taker.tested.cpu_s() - used[number] + 1e-3
+        for before, turn in pairwise(mine):
+            assert before.reached <= turn.started
         for turn in mine:
             assert turn.started + turn.exchanges / taker.total == pytest.approx(turn.reached)
 
@@ -291,6 +295,9 @@ def test_rounds_in_which_a_slot_may_be_idle_do_not_count(made: list[MadeTaker]) 
     assert made[2].count() > 1000 - 2 * 20
     assert not any(turn.counted for turn in last)
     assert len({turn.round for turn in turns if turn.counted}) == last[0].round
+    # Before each turn of a round a label ran once more.
+    ran = sum(turn.exchanges * (1 if turn.round == FILLING else 2) for turn in turns)
+    assert ran == sum(taker.count() for taker in made)
 
 
 def test_an_interrupt_or_a_deadline_ends_the_turns_with_everything_stopped(
@@ -331,7 +338,7 @@ def test_resuming_and_stopping_many_threads_is_no_part_of_a_turn(takers: list[Co
             assert turn.exchanges <= taker.count() - counted
         else:
             assert turn.aside_s == 0
-            assert turn.exchanges == round(taker.total * (turn.reached - turn.started))
+            assert turn.exchanges == taker.count() - round(taker.total * turn.started)
 
 
 def test_with_many_threads_that_settle_a_turn_begins_when_each_slot_has_worked(
